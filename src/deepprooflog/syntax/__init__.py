@@ -1,0 +1,1 @@
+"""Terms and text: operators, lexer, reader, writer."""
