@@ -1,0 +1,1 @@
+"""Programs and resolution: unification, clauses, indexing, builtins, the plain solver, the step."""

@@ -1,0 +1,82 @@
+"""Clause bodies: conjunctions flattened, cuts found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deepprooflog.syntax.terms import COMMA, TRUE, Atom, Functor, Struct, Term, Var, deref
+
+CUT = Atom("!")
+CALL = Functor("call", 1)
+ONCE = Functor("once", 1)
+DISJUNCTION = Functor(";", 2)
+IF_THEN = Functor("->", 2)
+SOFT_IF = Functor("*->", 2)
+# Where a cut still belongs to the clause around it.
+TRANSPARENT = frozenset({COMMA, DISJUNCTION, IF_THEN, SOFT_IF})
+
+
+def conjuncts(body: Term) -> tuple[Term, ...]:
+    """The atoms of a conjunction, left to right; `true` is the empty one, a variable is called.
+
+    >>> from deepprooflog.syntax.reader import read_term
+    >>> [a.name for a in conjuncts(read_term("(a, (b, c)), true, d.").term)]
+    ['a', 'b', 'c', 'd']
+    """
+    atoms: list[Term] = []
+    todo = [body]
+    while todo:
+        t = deref(todo.pop())
+        if type(t) is Struct and t.functor is COMMA:
+            todo.append(t.args[1])
+            todo.append(t.args[0])
+        elif type(t) is Var:
+            atoms.append(Struct(CALL, (t,)))
+        elif t is not TRUE:
+            atoms.append(t)
+    return tuple(atoms)
+
+
+def has_nested_cut(atom: Term) -> bool:
+    """True when a cut stands inside a control construct of the body, and so cuts the clause."""
+    return type(atom) is Struct and atom.functor in TRANSPARENT and _cut_within(atom.args)
+
+
+def has_cut(atom: Struct) -> bool:
+    """True when the goal that `call/N` or a conjunction holds has a cut of its own."""
+    return _cut_within(atom.args)
+
+
+def _cut_within(parts: tuple[Term, ...]) -> bool:
+    todo = [*parts]
+    while todo:
+        t = deref(todo.pop())
+        if t is CUT:
+            return True
+        if type(t) is Struct and t.functor in TRANSPARENT:
+            # The condition of an if-then-else is opaque to the cut.
+            todo.extend(t.args[1:] if t.functor in (IF_THEN, SOFT_IF) else t.args)
+    return False
+
+
+def conjunction(atoms: Sequence[Term]) -> Term:
+    """The inverse of `conjuncts`: one term that calls the atoms in order."""
+    if not atoms:
+        return TRUE
+    result = atoms[-1]
+    for atom in reversed(atoms[:-1]):
+        result = Struct(COMMA, (atom, result))
+    return result
+
+
+def after_cut(body: Sequence[Term]) -> list[Term]:
+    """What is left of a clause once a cut has committed it: a further `b, !` is `once(b)`."""
+    done: list[Term] = []
+    segment: list[Term] = []
+    for atom in body:
+        if atom is not CUT:
+            segment.append(atom)
+        elif segment:
+            done.append(Struct(ONCE, (conjunction(segment),)))
+            segment = []
+    return done + segment

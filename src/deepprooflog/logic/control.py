@@ -1,0 +1,120 @@
+"""Control constructs opened into steps, where they lead to a random choice.
+
+`call/N`, `,`, `;`, `->` and library predicates such as `maplist` are run by the plain solver as
+long as nothing random can happen inside. Where a labelled or neural predicate may be reached they
+become steps of weight 1 that put their parts into the goal. The condition of an if-then-else is a
+guard in either case and is run by the plain solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deepprooflog.logic.body import DISJUNCTION, IF_THEN, SOFT_IF, conjuncts, has_cut
+from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.builtins import library_clauses
+from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.clause import instantiate
+from deepprooflog.logic.head import enter
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.reach import META, mentioned
+from deepprooflog.logic.refusals import not_callable
+from deepprooflog.logic.solver import Solver
+from deepprooflog.logic.unify import Trail, undo
+from deepprooflog.syntax.terms import COMMA, Atom, Functor, Struct, Term, args_of, deref
+
+Resolvents = Iterator[tuple[Choice, Sequence[Term]]]
+
+
+def opens(program: Program, atom: Term) -> bool:
+    """True when the atom is control or library code that may reach a random choice."""
+    if type(atom) is not Struct:
+        return False
+    functor = atom.functor
+    if functor.name == "call" or functor is COMMA:
+        return not has_cut(atom)
+    if functor.name not in META and library_clauses(functor) is None:
+        return False
+    if functor.name in GUARDS:
+        return False
+    names = mentioned(atom) if functor.name in META else _closures(atom)
+    return any(program.reaches_choice(f) for f in names)
+
+
+# Always run by the plain solver: to reach a random choice inside is an error there.
+GUARDS = frozenset(
+    {"\\+", "once", "ignore", "not", "forall", "findall", "bagof", "setof", "aggregate_all", "catch",
+     "include", "exclude", "partition"}
+)  # fmt: skip
+
+
+def _closures(atom: Struct) -> Iterator[Functor]:
+    # A library predicate's helper gets its closure as an argument, under a name of its own.
+    return mentioned(Struct(Functor("call", len(atom.args)), atom.args))
+
+
+def open_control(
+    program: Program, atom: Term, trail: Trail, budget: Budget | None = None
+) -> Resolvents:
+    """The parts of a control construct as bodies of weight 1."""
+    assert type(atom) is Struct
+    functor = atom.functor
+    if functor is COMMA:
+        return _one(conjuncts(atom))
+    if functor.name == "call":
+        return _one(conjuncts(_apply(atom)))
+    if functor is DISJUNCTION:
+        left = deref(atom.args[0])
+        if type(left) is Struct and left.functor in (IF_THEN, SOFT_IF):
+            return _if(program, left, atom.args[1], budget)
+        return _either(atom)
+    if functor in (IF_THEN, SOFT_IF):
+        return _if(program, atom, None, budget)
+    return _library(program, atom, trail)
+
+
+def _one(body: Sequence[Term]) -> Resolvents:
+    yield Choice(Weigher.ONE), body
+
+
+def _either(atom: Struct) -> Resolvents:
+    for number, part in enumerate(atom.args):
+        yield Choice(Weigher.ONE, None, number), conjuncts(part)
+
+
+def _if(program: Program, branch: Struct, otherwise: Term | None, budget: Budget | None) -> Resolvents:
+    condition, then = branch.args
+    soft = branch.functor is SOFT_IF
+    guard = branch.functor.name
+    met = False
+    solutions = Solver(program, guard=guard, budget=budget).run(condition)
+    for number, _ in enumerate(solutions):
+        met = True
+        yield Choice(Weigher.ONE, None, number), conjuncts(then)
+        if not soft:
+            break
+    solutions.close()
+    if not met and otherwise is not None:
+        yield Choice(Weigher.ONE, None, 0), conjuncts(otherwise)
+
+
+def _library(program: Program, atom: Struct, trail: Trail) -> Resolvents:
+    args = args_of(atom)
+    mark = len(trail)
+    for clause in library_clauses(atom.functor) or ():
+        frame = enter(clause, args, trail, program.occurs_check)
+        if frame is not None:
+            yield Choice(Weigher.ONE, clause), [instantiate(b, frame) for b in clause.body]
+        undo(trail, mark)
+
+
+def _apply(atom: Struct) -> Term:
+    closure, *extra = (deref(a) for a in atom.args)
+    if not extra:
+        return closure
+    if type(closure) is Atom:
+        return Struct(Functor(closure.name, len(extra)), tuple(extra))
+    if type(closure) is Struct:
+        args = (*closure.args, *extra)
+        return Struct(Functor(closure.functor.name, len(args)), args)
+    raise not_callable(closure)

@@ -1,0 +1,125 @@
+"""Goals as states: a conjunction and what it has answered so far, up to renaming.
+
+    G = ← A₁, …, Aₙ        `atoms`; the empty goal is True
+    answer                 the query's variables under the bindings made so far
+
+A goal is *canonical*: variables are numbered by first occurrence over atoms, then answer, so that
+two goals are variants of each other exactly when they are equal. An `Interner` makes equal terms
+one object; goals it has made compare and hash by identity of their parts, in time independent of
+the length of the lists inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from deepprooflog.errors import ProgramError
+from deepprooflog.logic.clause import Frame, instantiate
+from deepprooflog.syntax.terms import Functor, Struct, Term, Var, canonical_var, deref
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A canonical goal; `Goal(())` is True. `size` counts its variables."""
+
+    atoms: tuple[Term, ...]
+    answer: tuple[Term, ...] = ()
+    size: int = field(default=0, compare=False)
+
+    @property
+    def is_true(self) -> bool:
+        return not self.atoms
+
+
+class Interner:
+    """Makes canonical terms, each once: equal terms of one interner are the same object."""
+
+    def __init__(self) -> None:
+        self._terms: dict[tuple[Functor, tuple[Term, ...]], Struct] = {}
+        self._adopted: dict[int, tuple[Struct, Struct]] = {}
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def goal(self, atoms: Iterable[Term], answer: Iterable[Term] = ()) -> Goal:
+        """The canonical goal of run-time atoms, bindings followed."""
+        numbers: dict[Var, int] = {}
+        canonical = tuple([self.term(a, numbers) for a in atoms])
+        return Goal(canonical, tuple([self.term(a, numbers) for a in answer]), len(numbers))
+
+    def term(self, term: Term, numbers: dict[Var, int]) -> Term:
+        """The canonical, interned form of a run-time term; `numbers` is shared by one goal."""
+        root = deref(term)
+        if type(root) is Var:
+            return canonical_var(numbers.setdefault(root, len(numbers)))
+        if type(root) is not Struct or (root.ground and root.home is self):
+            return root
+        if not root.ground:
+            return self._copy(root, numbers)
+        # A ground term of the program's text comes by again and again: walk it once. The entry
+        # keeps the term alive, so that its id stays its own.
+        known = self._adopted.get(id(root))
+        if known is None:
+            known = self._adopted[id(root)] = (root, self._copy(root, numbers))
+        return known[1]
+
+    def _copy(self, root: Struct, numbers: dict[Var, int]) -> Struct:
+        open_: list[tuple[Struct, list[Term]]] = [(root, [])]
+        path = {id(root)} if not root.ground else set()
+        while True:
+            source, done = open_[-1]
+            args = source.args
+            n = len(args)
+            descend: Struct | None = None
+            while len(done) < n:
+                a = args[len(done)]
+                while type(a) is Var and a.ref is not None:
+                    a = a.ref
+                if type(a) is Var:
+                    done.append(canonical_var(numbers.setdefault(a, len(numbers))))
+                elif type(a) is Struct and not (a.ground and a.home is self):
+                    descend = a
+                    break
+                else:
+                    done.append(a)
+            if descend is not None:
+                if not descend.ground:
+                    if id(descend) in path:
+                        raise ProgramError(
+                            "a term contains itself (a variable was bound to a term it occurs in)",
+                            hint="Program(..., occurs_check=True) makes such unifications fail",
+                        )
+                    path.add(id(descend))
+                open_.append((descend, []))
+                continue
+            open_.pop()
+            path.discard(id(source))
+            result = self._make(source.functor, tuple(done))
+            if not open_:
+                return result
+            open_[-1][1].append(result)
+
+    def _make(self, functor: Functor, args: tuple[Term, ...]) -> Struct:
+        key = (functor, args)
+        found = self._terms.get(key)
+        if found is None:
+            ground = True
+            for a in args:
+                if type(a) is Var or (type(a) is Struct and not a.ground):
+                    ground = False
+                    break
+            found = Struct(functor, args, ground)
+            found.home = self
+            found._hash = hash(key)
+            self._terms[key] = found
+        return found
+
+
+def rename(goal: Goal) -> tuple[list[Term], list[Term]]:
+    """Atoms and answer of a canonical goal over fresh run-time variables."""
+    frame: Frame = [None] * goal.size
+    return (
+        [instantiate(a, frame) for a in goal.atoms],
+        [instantiate(a, frame) for a in goal.answer],
+    )

@@ -1,0 +1,248 @@
+"""From text to predicates: clauses, labels, directives, and the checks that can be made at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from deepprooflog.errors import ProgramError
+from deepprooflog.logic.body import CUT, conjuncts, has_nested_cut
+from deepprooflog.logic.builtins import PROTECTED
+from deepprooflog.logic.clause import Clause, Constant, Label, Neural, Place, Trainable, abstract
+from deepprooflog.logic.index import Entries
+from deepprooflog.logic.labels import parse_label
+from deepprooflog.logic.program import Kind, Predicate, kind_of
+from deepprooflog.syntax.dcg import translate
+from deepprooflog.syntax.operators import Operators
+from deepprooflog.syntax.reader import Fact, ReadTerm, read_program
+from deepprooflog.syntax.terms import (
+    TRUE,
+    Atom,
+    Functor,
+    Struct,
+    Term,
+    Var,
+    deref,
+    functor_of,
+    iter_list,
+)
+from deepprooflog.syntax.writer import write_term
+
+NECK = Functor(":-", 2)
+DIRECTIVE = Functor(":-", 1)
+QUERY = Functor("?-", 1)
+GRAMMAR = Functor("-->", 2)
+LABEL = Functor("::", 2)
+SLASH = Functor("/", 2)
+DYNAMIC = Functor("dynamic", 1)
+
+# Directives that say nothing a program without modules and side effects needs.
+IGNORED = frozenset(
+    {"op", "set_prolog_flag", "discontiguous", "table", "module", "use_module", "style_check",
+     "ensure_loaded"}
+)  # fmt: skip
+
+# Labels of one call may exceed 1 by rounding only.
+TOLERANCE = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a text holds."""
+
+    predicates: dict[Functor, Predicate]
+    operators: Operators
+    flags: dict[str, str]
+
+
+def load(text: str, file: str) -> Loaded:
+    """Read a program's text. Errors carry file, line and the line's text."""
+    operators = Operators()
+    entries: dict[Functor, Entries] = {}
+    flags: dict[str, str] = {}
+    lines: list[str] | None = None
+    for item in read_program(text, file, operators):
+        if type(item) is Fact:
+            _entries(entries, item.functor, file).add_fact(item.args, item.line)
+            continue
+        assert type(item) is ReadTerm
+        try:
+            _add(item, entries, flags, file)
+        except ProgramError as e:
+            if e.line is None:
+                lines = lines or text.split("\n")
+                e.file, e.line, e.column = file, item.line, item.column
+                e.text = lines[item.line - 1]
+            raise
+    predicates = {}
+    for functor, found in entries.items():
+        _check_name(functor, found)
+        predicates[functor] = _predicate(functor, found)
+    return Loaded(predicates, operators, flags)
+
+
+def _entries(entries: dict[Functor, Entries], functor: Functor, file: str) -> Entries:
+    found = entries.get(functor)
+    if found is None:
+        found = entries[functor] = Entries(functor, file)
+    return found
+
+
+def _add(
+    item: ReadTerm, entries: dict[Functor, Entries], flags: dict[str, str], file: str
+) -> None:
+    term = deref(item.term)
+    if type(term) is Struct and term.functor is DIRECTIVE:
+        _directive(term.args[0], entries, flags, file)
+        return
+    if type(term) is Struct and term.functor is QUERY:
+        raise ProgramError(
+            "a program holds clauses, not queries", hint='dprl prob FILE "query", or dpl.prob(...)'
+        )
+    clause = make_clause(term, Place(file, item.line, item.column), item.variables)
+    _entries(entries, clause.functor, file).add(clause)
+
+
+def make_clause(
+    term: Term, place: Place | None = None, variables: dict[str, Var] | None = None
+) -> Clause:
+    """The clause a term `label :: head :- body` (or a grammar rule) stands for.
+
+    >>> from deepprooflog.syntax.reader import read_term
+    >>> make_clause(read_term("0.5 :: p(X) :- q(X), r.").term).body[1]
+    Atom('r')
+    """
+    if type(term) is Struct and term.functor is GRAMMAR:
+        term = deref(translate(term))
+    head, body = term, TRUE
+    if type(term) is Struct and term.functor is NECK:
+        head, body = deref(term.args[0]), deref(term.args[1])
+    label: Label | None = None
+    if type(head) is Struct and head.functor is LABEL:
+        label = parse_label(head.args[0])
+        head = deref(head.args[1])
+    if functor_of(head) is None:
+        kind = "a variable" if type(head) is Var else f"{write_term(head)}"
+        raise ProgramError(f"a clause's head must be an atom or a compound term, not {kind}")
+    atoms = conjuncts(body)
+    for atom in atoms:
+        if functor_of(atom) is None:
+            raise ProgramError(f"{write_term(atom)} cannot be called")
+    numbers: dict[Var, int] = {}
+    head = abstract(head, numbers)
+    assert type(head) is Struct or type(head) is Atom
+    atoms = tuple(abstract(a, numbers) for a in atoms)
+    if label is not None:
+        _check_labelled(head, atoms)
+        label = _number_label(label, numbers)
+    by_var = {v: n for n, v in (variables or {}).items()}
+    names = tuple(by_var.get(v, "_") for v in numbers)
+    return Clause(head, atoms, len(numbers), label, place, names)
+
+
+def _number_label(label: Label, numbers: dict[Var, int]) -> Label:
+    if isinstance(label, Constant | Trainable):
+        return label
+    known = len(numbers)
+    inputs = tuple(abstract(t, numbers) for t in label.inputs)
+    output = abstract(label.output, numbers) if isinstance(label, Neural) else None
+    if len(numbers) > known:
+        raise ProgramError(
+            f"a neural label of {label.network} names a variable that is not in the clause",
+            hint="nn(net, [X], Y, 0..9) :: p(X, Y).",
+        )
+    if isinstance(label, Neural):
+        assert output is not None
+        return Neural(label.network, inputs, output, label.domain)
+    return type(label)(label.network, inputs)
+
+
+def _check_labelled(head: Struct | Atom, body: tuple[Term, ...]) -> None:
+    if any(a is CUT for a in body) or any(has_nested_cut(a) for a in body):
+        raise ProgramError(
+            f"a cut in the labelled predicate {head.functor}: its clauses are a random choice, "
+            "which a cut cannot commit",
+            hint="move the cut into an unlabelled predicate",
+        )
+
+
+def _directive(
+    term: Term, entries: dict[Functor, Entries], flags: dict[str, str], file: str
+) -> None:
+    term = deref(term)
+    functor = functor_of(term)
+    if functor is DYNAMIC:
+        assert type(term) is Struct
+        for spec in _specs(term.args[0]):
+            _entries(entries, spec, file)
+        return
+    if functor is not None and functor.name in IGNORED:
+        if functor.name == "set_prolog_flag" and type(term) is Struct:
+            flag, value = (deref(a) for a in term.args)
+            if type(flag) is Atom and type(value) is Atom:
+                flags[flag.name] = value.name
+        return
+    raise ProgramError(
+        f"the directive {write_term(term)} is not supported",
+        hint=f"directives: {', '.join(sorted(IGNORED | {'dynamic'}))}",
+    )
+
+
+def _specs(term: Term) -> Iterator[Functor]:
+    todo = [term]
+    while todo:
+        t = deref(todo.pop())
+        if type(t) is Struct and t.functor is SLASH:
+            name, arity = deref(t.args[0]), deref(t.args[1])
+            if type(name) is Atom and type(arity) is int:
+                yield Functor(name.name, arity)
+                continue
+        if type(t) is Struct and t.functor.name == ",":
+            todo.extend(t.args)
+            continue
+        items = list(iter_list(t))
+        if not items:
+            raise ProgramError(f"{write_term(t)} is not a predicate indicator", hint="name/arity")
+        todo.extend(items)
+
+
+def _check_name(functor: Functor, entries: Entries) -> None:
+    if functor not in PROTECTED:
+        return
+    place = next((c.place for c in entries), None)
+    raise ProgramError(
+        f"{functor} is built in and cannot be redefined",
+        file=entries.file,
+        line=place.line if place else None,
+        hint="give the predicate another name",
+    )
+
+
+def _predicate(functor: Functor, entries: Entries) -> Predicate:
+    explicit = list(entries.explicit())
+    kind = kind_of(explicit)
+    if kind is not Kind.PLAIN and len(entries) > len(explicit):
+        kind = kind_of(entries)
+    if kind is Kind.LABELLED:
+        _check_sums(functor, explicit)
+    has_cut = any(a is CUT for c in explicit for a in c.body)
+    nested = any(has_nested_cut(a) for c in explicit for a in c.body)
+    return Predicate(functor, entries, kind, has_cut, nested)
+
+
+def _check_sums(functor: Functor, clauses: list[Clause]) -> None:
+    # Clauses with the same head are alternatives of every call that any of them matches.
+    sums: dict[tuple[Term, ...], Fraction] = {}
+    for clause in clauses:
+        assert isinstance(clause.label, Constant)
+        total = sums.get(clause.args, Fraction(0)) + clause.label.value
+        sums[clause.args] = total
+        if total > 1 + TOLERANCE:
+            raise ProgramError(
+                f"the labels of {functor} for {write_term(clause.head)} add up to "
+                f"{float(total):g}, more than 1",
+                file=clause.place.file if clause.place else None,
+                line=clause.place.line if clause.place else None,
+                hint="the labels of the clauses that match one call may not exceed 1",
+            )

@@ -1,0 +1,170 @@
+"""Programs: clauses by predicate, what kind each predicate is, and views that leave a fact out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Literal
+
+from deepprooflog.errors import ProgramError
+from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural, Trainable
+from deepprooflog.logic.index import Entries
+from deepprooflog.syntax.operators import Operators
+from deepprooflog.syntax.terms import Functor, Struct, Term
+
+Order = Literal["written", "bound_first"]
+
+
+class Kind(Enum):
+    """Who weighs a predicate's clauses: the model's scorer, labels, or a network."""
+
+    PLAIN = "plain"
+    LABELLED = "labelled"
+    TRAINABLE = "trainable"
+    NEURAL = "neural"
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A predicate's clauses in source order and its kind."""
+
+    functor: Functor
+    entries: Entries
+    kind: Kind
+    has_cut: bool
+    has_nested_cut: bool
+
+    @property
+    def stochastic(self) -> bool:
+        return self.kind is not Kind.PLAIN
+
+
+class Program:
+    """A logic program, read once and never changed.
+
+    >>> program = Program("0.3 :: p(a). 0.7 :: p(b).")
+    >>> len(program.candidates(Functor("p", 1), (Var(),)))
+    2
+
+    `order` says how a clause's body atoms are taken: as written, or bound first (atoms with the
+    fewest unbound variables first), which keeps goal graphs of relational programs small.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        file: str = "<text>",
+        order: Order = "written",
+        occurs_check: bool = False,
+    ) -> None:
+        from deepprooflog.logic.load import load
+
+        loaded = load(text, file)
+        self.file = file
+        self.order: Order = order
+        self.occurs_check = occurs_check
+        self.operators: Operators = loaded.operators
+        self.flags: Mapping[str, str] = loaded.flags
+        self.predicates: Mapping[Functor, Predicate] = loaded.predicates
+        self.without_fact: Struct | None = None
+        self._reaching: frozenset[Functor] | None = None
+
+    @classmethod
+    def read(
+        cls, path: str | Path, *, order: Order = "written", occurs_check: bool = False
+    ) -> Program:
+        """Read a program from a file (UTF-8)."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except OSError as e:
+            raise ProgramError(e.strerror or str(e), file=str(path)) from None
+        except UnicodeDecodeError as e:
+            raise ProgramError(
+                f"not UTF-8 text (byte {e.start})", file=str(path), hint="save the file as UTF-8"
+            ) from None
+        return cls(text, file=str(path), order=order, occurs_check=occurs_check)
+
+    def defines(self, functor: Functor) -> bool:
+        """True when the program has clauses (or a `dynamic` declaration) for the predicate."""
+        return functor in self.predicates
+
+    def candidates(self, functor: Functor, args: Sequence[Term]) -> Sequence[Clause]:
+        """The clauses that may match a call, in source order."""
+        found = self.predicates[functor].entries.candidates(args)
+        left_out = self.without_fact
+        if left_out is not None and left_out.functor is functor:
+            return [c for c in found if c.body or c.head != left_out]
+        return found
+
+    def is_stochastic(self, functor: Functor) -> bool:
+        """True for labelled, trainable and neural predicates: their calls are random choices."""
+        predicate = self.predicates.get(functor)
+        return predicate is not None and predicate.stochastic
+
+    def reaches_choice(self, functor: Functor) -> bool:
+        """True when a call may come upon a labelled or neural predicate."""
+        if self._reaching is None:
+            from deepprooflog.logic.reach import reaching
+
+            self._reaching = reaching(self.predicates)
+        return functor in self._reaching
+
+    def without(self, fact: Struct) -> Program:
+        """A view of the program with one fact left out (a training query that is itself a fact).
+
+        >>> from deepprooflog.syntax.reader import read_term
+        >>> fact = read_term("p(a).").term
+        >>> len(Program("p(a). p(b).").without(fact).candidates(Functor("p", 1), (Var(),)))
+        1
+        """
+        view = copy.copy(self)
+        view.without_fact = fact
+        return view
+
+    def clauses(self) -> Iterator[Clause]:
+        """All clauses, predicate by predicate."""
+        for predicate in self.predicates.values():
+            yield from predicate.entries
+
+    def networks(self) -> dict[str, Clause]:
+        """The networks that neural labels name, each with one clause that names it."""
+        found: dict[str, Clause] = {}
+        for predicate in self.predicates.values():
+            if predicate.kind is Kind.NEURAL:
+                for clause in predicate.entries:
+                    assert isinstance(clause.label, Neural | Bernoulli)
+                    found.setdefault(clause.label.network, clause)
+        return found
+
+    def __repr__(self) -> str:
+        return f"Program({self.file!r}, {len(self.predicates)} predicates)"
+
+
+def kind_of(clauses: Iterable[Clause]) -> Kind:
+    """The kind of a predicate with these clauses; partly labelled predicates are an error."""
+    kinds: dict[Kind, Clause] = {}
+    for clause in clauses:
+        label = clause.label
+        kind = (
+            Kind.PLAIN
+            if label is None
+            else Kind.LABELLED
+            if isinstance(label, Constant)
+            else Kind.TRAINABLE
+            if isinstance(label, Trainable)
+            else Kind.NEURAL
+        )
+        kinds.setdefault(kind, clause)
+        if len(kinds) > 1:
+            first, second = (k.value for k in kinds)
+            raise ProgramError(
+                f"{clause.functor} mixes {first} and {second} clauses",
+                file=clause.place.file if clause.place else None,
+                line=clause.place.line if clause.place else None,
+                hint="label every clause of the predicate in the same way, or none",
+            )
+    return next(iter(kinds), Kind.PLAIN)

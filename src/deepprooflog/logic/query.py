@@ -1,0 +1,114 @@
+"""Queries: goals as users write them, with Python values and tensors in place of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from deepprooflog.errors import ProgramError
+from deepprooflog.logic.body import conjuncts
+from deepprooflog.syntax.operators import Operators
+from deepprooflog.syntax.reader import read_term
+from deepprooflog.syntax.terms import (
+    FALSE,
+    TRUE,
+    Atom,
+    Float,
+    Slot,
+    Str,
+    Struct,
+    Term,
+    Var,
+    functor_of,
+    make_list,
+)
+from deepprooflog.syntax.writer import Names, write_term
+
+
+@dataclass(frozen=True)
+class Query:
+    """A conjunction of atoms, its named variables, and the tensors its slots stand for."""
+
+    atoms: tuple[Term, ...]
+    variables: Mapping[str, Var] = field(default_factory=dict)
+    tensors: tuple[object, ...] = ()
+
+    def __str__(self) -> str:
+        names = Names({v: n for n, v in self.variables.items()})
+        return ", ".join(write_term(a, variable_names=names, priority=999) for a in self.atoms)
+
+
+def goal(text: str, /, **values: object) -> Query:
+    """Lift Python values and tensors into a goal: each keyword binds the variable of its name.
+
+    Numbers, strings (as atoms), lists and tuples become terms; a tensor becomes an opaque constant,
+    and a list of tensors a list of them.
+
+    >>> print(goal("add(X, Y, Z)", X=[1, 2], Y="a"))
+    add([1,2],a,Z)
+    """
+    query = parse_query(text)
+    unknown = [name for name in values if name not in query.variables]
+    if unknown:
+        known = ", ".join(query.variables) or "none"
+        raise ProgramError(
+            f"{unknown[0]} is not a variable of {text} (its variables: {known})",
+            hint="name each value after a variable of the goal",
+        )
+    lift = _Lift()
+    for name, value in values.items():
+        query.variables[name].ref = lift(value, name)
+    free = {name: var for name, var in query.variables.items() if name not in values}
+    return Query(query.atoms, free, tuple(lift.tensors))
+
+
+def parse_query(query: str | Term | Query, operators: Operators | None = None) -> Query:
+    """A query from text (its final '.' may be missing) or from a term."""
+    if isinstance(query, Query):
+        return query
+    if isinstance(query, str):
+        if not query.strip().rstrip("."):
+            raise ProgramError("the query is empty", hint="for example  p(X)")
+        read = read_term(query, operators, file="<query>", end_optional=True)
+        term, variables = read.term, read.variables
+    else:
+        term, variables = query, {}
+    atoms = conjuncts(term)
+    if not atoms:
+        raise ProgramError("the query is empty (true)", hint="for example  p(X)")
+    for atom in atoms:
+        if functor_of(atom) is None:
+            raise ProgramError(f"{write_term(atom)} is not a goal", hint="for example  p(X)")
+    return Query(atoms, variables)
+
+
+class _Lift:
+    """Turns Python values into terms; the same tensor object gets the same slot."""
+
+    def __init__(self) -> None:
+        self.tensors: list[object] = []
+        self._slots: dict[int, Slot] = {}
+
+    def __call__(self, value: object, name: str) -> Term:
+        if isinstance(value, list | tuple):
+            return make_list([self(v, name) for v in value])
+        if isinstance(value, bool):
+            return TRUE if value else FALSE
+        if isinstance(value, int):
+            return value
+        if isinstance(value, float):
+            return Float(value)
+        if isinstance(value, str):
+            return Atom(value)
+        if isinstance(value, Atom | Float | Slot | Str | Struct | Var):
+            return value
+        if hasattr(value, "shape") and hasattr(value, "dtype"):
+            slot = self._slots.get(id(value))
+            if slot is None:
+                slot = self._slots[id(value)] = Slot(len(self.tensors))
+                self.tensors.append(value)
+            return slot
+        raise ProgramError(
+            f"{name} is a {type(value).__name__}, which has no term",
+            hint="pass numbers, strings, lists, tensors or terms",
+        )

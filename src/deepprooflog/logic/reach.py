@@ -1,0 +1,62 @@
+"""Which predicates may come upon a random choice: reachability in the call graph.
+
+Guards (negation, `findall`, …) may not reach a labelled or neural predicate, and control
+constructs that do must be opened up into steps of their own. Reachability is by predicate, through
+bodies, control constructs and the closures handed to `call/N`, `maplist`, `foldl` and the like;
+what a variable will be bound to is not known here and is caught when it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from deepprooflog.logic.program import Predicate
+from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, deref
+
+# As many arguments as `call/8` can add to a closure.
+MAX_EXTRA = 7
+
+# Predicates whose arguments are goals or closures, by name.
+META = frozenset(
+    {",", ";", "->", "*->", "|", "\\+", "^", "call", "once", "ignore", "not", "forall", "findall",
+     "bagof", "setof", "aggregate_all", "maplist", "foldl", "include", "exclude", "partition",
+     "catch", "phrase"}
+)  # fmt: skip
+
+
+def reaching(predicates: Mapping[Functor, Predicate]) -> frozenset[Functor]:
+    """The predicates from which a labelled, trainable or neural predicate can be reached."""
+    callers: dict[Functor, set[Functor]] = {}
+    for functor, predicate in predicates.items():
+        for clause in predicate.entries.explicit():
+            for atom in clause.body:
+                for callee in mentioned(atom):
+                    if callee in predicates:
+                        callers.setdefault(callee, set()).add(functor)
+    found = {f for f, p in predicates.items() if p.stochastic}
+    todo = list(found)
+    while todo:
+        for caller in callers.get(todo.pop(), ()):
+            if caller not in found:
+                found.add(caller)
+                todo.append(caller)
+    return frozenset(found)
+
+
+def mentioned(atom: Term) -> Iterator[Functor]:
+    """Every predicate a body atom may call: itself, and what it names as goals or closures."""
+    atom = deref(atom)
+    if type(atom) is Atom or type(atom) is Struct:
+        yield atom.functor
+    todo = [atom]
+    while todo:
+        t = todo.pop()
+        if type(t) is not Struct or t.functor.name not in META:
+            continue
+        for a in t.args:
+            closure = deref(a)
+            if type(closure) is Atom or type(closure) is Struct:
+                name, arity = closure.functor.name, closure.functor.arity
+                for extra in range(MAX_EXTRA + 1):
+                    yield Functor(name, arity + extra)
+                todo.append(closure)

@@ -1,0 +1,57 @@
+"""Why a step is refused: the errors of resolution, each with its place and remedy."""
+
+from __future__ import annotations
+
+from deepprooflog.errors import ProgramError
+from deepprooflog.logic.clause import Clause
+from deepprooflog.syntax.terms import Functor, Term, Var
+from deepprooflog.syntax.writer import write_term
+
+
+def _at(clause: Clause) -> dict[str, object]:
+    place = clause.place
+    return {} if place is None else {"file": place.file, "line": place.line}
+
+
+def not_callable(atom: Term) -> ProgramError:
+    """The leftmost atom is a variable, a number or a tensor."""
+    what = "an unbound variable" if type(atom) is Var else write_term(atom)
+    return ProgramError(f"{what} cannot be called", hint="call an atom or a compound term")
+
+
+def labels_exceed_one(atom: Term, clause: Clause, total: float) -> ProgramError:
+    """The labels of the clauses that match one call add up to more than 1."""
+    return ProgramError(
+        f"the labels of the clauses that match {write_term(atom)} add up to {total:.12g}, "
+        f"more than 1 (at {write_term(clause.head)})",
+        **_at(clause),  # type: ignore[arg-type]
+        hint="bind the argument that tells the distributions apart before the call",
+    )
+
+
+def two_networks(atom: Term, first: Clause, second: Clause) -> ProgramError:
+    """Two neural clauses match one call."""
+    return ProgramError(
+        f"{write_term(atom)} matches two neural clauses, {write_term(first.head)} and "
+        f"{write_term(second.head)}: one call is one choice",
+        **_at(second),  # type: ignore[arg-type]
+        hint="tell the heads apart by a constant",
+    )
+
+
+def unbound_input(atom: Term, clause: Clause, network: str) -> ProgramError:
+    """A neural predicate was called before its input was known."""
+    return ProgramError(
+        f"the network {network} is called with an unbound input in {write_term(atom)}",
+        **_at(clause),  # type: ignore[arg-type]
+        hint="bind the input first: pass a tensor with dpl.goal(..., X=tensor)",
+    )
+
+
+def cut_around_choice(functor: Functor) -> ProgramError:
+    """A cut inside a control construct, in a predicate that reaches a random choice."""
+    return ProgramError(
+        f"{functor} has a cut inside a control construct and reaches a labelled or neural "
+        "predicate",
+        hint="write the cases as clauses with the cut at the top of the body",
+    )

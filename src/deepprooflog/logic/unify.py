@@ -1,0 +1,71 @@
+"""Unification by binding variables in place, with a trail to take bindings back.
+
+    θ = mgu(a, b)   is the set of bindings made between two marks of the trail
+
+Iterative, so that terms of any depth unify; no occurs check unless asked for, as in ISO.
+"""
+
+from __future__ import annotations
+
+from deepprooflog.syntax.terms import Struct, Term, Var
+
+Trail = list[Var]
+
+
+def undo(trail: Trail, mark: int) -> None:
+    """Take back every binding made since the trail was `mark` long."""
+    while len(trail) > mark:
+        trail.pop().ref = None
+
+
+def unify(a: Term, b: Term, trail: Trail, occurs_check: bool = False) -> bool:
+    """Make a and b equal; True on success. On failure bindings stay until `undo`.
+
+    >>> x, trail = Var("X"), []
+    >>> unify(x, 3, trail), x.ref
+    (True, 3)
+    """
+    stack: list[Term] = [a, b]
+    while stack:
+        y = stack.pop()
+        x = stack.pop()
+        while type(x) is Var and x.ref is not None:
+            x = x.ref
+        while type(y) is Var and y.ref is not None:
+            y = y.ref
+        if x is y:
+            continue
+        if type(x) is Var:
+            if occurs_check and occurs(x, y):
+                return False
+            x.ref = y
+            trail.append(x)
+        elif type(y) is Var:
+            if occurs_check and occurs(y, x):
+                return False
+            y.ref = x
+            trail.append(y)
+        elif type(x) is Struct:
+            if type(y) is not Struct or x.functor is not y.functor:
+                return False
+            if x.home is not None and x.home is y.home and x.ground and y.ground:
+                return False
+            for pair in zip(x.args, y.args, strict=True):
+                stack.extend(pair)
+        elif type(x) is not type(y) or x != y:
+            return False
+    return True
+
+
+def occurs(var: Var, term: Term) -> bool:
+    """True when the unbound variable occurs in the term."""
+    stack = [term]
+    while stack:
+        t = stack.pop()
+        while type(t) is Var and t.ref is not None:
+            t = t.ref
+        if t is var:
+            return True
+        if type(t) is Struct and not t.ground:
+            stack.extend(t.args)
+    return False
