@@ -1,0 +1,60 @@
+"""DeepProofLog: neurosymbolic learning with stochastic logic programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deepprooflog.api import answers, bounds, exact_fraction, measure, prob, provable, solve
+from deepprooflog.errors import (
+    Inexact,
+    ModelError,
+    ProgramError,
+    PrologError,
+    ProofLogError,
+    SyntaxProblem,
+)
+from deepprooflog.logic.budget import Budget, BudgetExceeded
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.query import Query, goal
+from deepprooflog.proof.tree import Proof
+
+if TYPE_CHECKING:
+    from deepprooflog.model import Model
+    from deepprooflog.score.network import Network
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Budget",
+    "BudgetExceeded",
+    "Inexact",
+    "Model",
+    "ModelError",
+    "Network",
+    "ProgramError",
+    "PrologError",
+    "Program",
+    "Proof",
+    "ProofLogError",
+    "Query",
+    "SyntaxProblem",
+    "answers",
+    "bounds",
+    "exact_fraction",
+    "goal",
+    "measure",
+    "prob",
+    "provable",
+    "solve",
+]
+
+# What needs torch is loaded when it is first asked for: labels alone do without.
+_LAZY = {"Model": "deepprooflog.model", "Network": "deepprooflog.score.network"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,198 @@
+"""Functions on programs without parameters: `prob`, `answers`, `bounds`, `solve`, exact fractions.
+
+They need no network and no torch. For programs with networks or an embedding scorer there is
+`Model`, which has the same questions as methods.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from deepprooflog.errors import ProgramError
+from deepprooflog.graph.explore import explore
+from deepprooflog.graph.schedule import schedule
+from deepprooflog.infer.semiring import BooleanSemiring, FractionSemiring, evaluate
+from deepprooflog.infer.success import Method, Success, answer_weights, require_exact, success
+from deepprooflog.logic.body import conjunction
+from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.query import Query, parse_query
+from deepprooflog.logic.resolve import start
+from deepprooflog.logic.solver import Solver
+from deepprooflog.score.edges import fractions
+from deepprooflog.score.fixed import fixed_weights
+from deepprooflog.syntax.terms import Term, Var
+from deepprooflog.syntax.writer import Names, write_term
+
+
+def prob(
+    program: Program,
+    query: str | Query,
+    *,
+    budget: Budget | None = None,
+    method: Method = "auto",
+) -> float:
+    """p_success(query): the sum over its successful derivations of the product of their labels.
+
+    >>> prob(Program("0.3 :: p(a). 0.7 :: p(b). q(X) :- p(X), p(X)."), "q(a)")
+    0.09
+
+    Raises `Inexact`, with bounds, when the budget ends first.
+    """
+    parsed, goal, interner = _begin(program, query)
+    result = _success(program, goal, interner, budget, method)
+    return _rounded(require_exact(result, goal))
+
+
+def measure(
+    program: Program,
+    query: str | Query,
+    *,
+    budget: Budget | None = None,
+    method: Method = "auto",
+) -> Success:
+    """p_success(query) with its bounds, the method used and the number of goals."""
+    parsed, goal, interner = _begin(program, query)
+    return _success(program, goal, interner, budget, method)
+
+
+def bounds(
+    program: Program,
+    query: str | Query,
+    budget: Budget | None = None,
+) -> tuple[float, float | None]:
+    """Lower and upper bound on p_success(query) within the budget; equal when it is exact.
+
+    The upper bound is None where unlabelled alternatives may add up to more than 1.
+
+    >>> bounds(Program("0.5 :: p :- p. 0.25 :: p."), "p", Budget(max_goals=100))
+    (0.5, 0.5)
+    """
+    parsed, goal, interner = _begin(program, query)
+    result = _success(program, goal, interner, budget, "auto")
+    return result.lower, result.upper
+
+
+def answers(
+    program: Program,
+    query: str | Query,
+    *,
+    budget: Budget | None = None,
+    method: Method = "auto",
+) -> dict[str, float]:
+    """The probability of each answer to an open query, as Prolog text, most probable first.
+
+    The probability of an answer is the weight of the derivations of the open query that end in it.
+
+    >>> answers(Program("0.3 :: p(a). 0.7 :: p(b)."), "p(X)")
+    {'p(b)': 0.7, 'p(a)': 0.3}
+    """
+    parsed = parse_query(query, program.operators)
+    interner = Interner()
+    goal = start(parsed.atoms, interner)
+    weights = answer_weights(
+        program, goal, interner, fixed_weights(program), budget=budget, method=method
+    )
+    found = {
+        answer_text(parsed, program, answer): _rounded(log) for answer, log in weights.items()
+    }
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def exact_fraction(
+    program: Program, query: str | Query, *, budget: Budget | None = None
+) -> Fraction:
+    """p_success(query) as an exact fraction, where labels are constant and the goal graph finite.
+
+    >>> exact_fraction(Program("1/3 :: p :- p. 1/3 :: p."), "p")
+    Fraction(1, 2)
+    """
+    parsed, goal, interner = _begin(program, query)
+    graph = explore(program, [goal], interner, budget)
+    if not graph.complete:
+        raise ProgramError(
+            f"the goal graph of {parsed} is not finite within the budget ({graph.stopped})",
+            hint="exact fractions need a finite goal graph; prob() can table",
+        )
+    weights = fractions(graph.choices)
+    return evaluate(schedule(graph), weights, FractionSemiring())[int(graph.roots[0])]
+
+
+def provable(program: Program, query: str | Query, *, budget: Budget | None = None) -> bool:
+    """True when some derivation with nonzero weight succeeds.
+
+    >>> provable(Program("p :- p. p :- q. q."), "p")
+    True
+    """
+    parsed, goal, interner = _begin(program, query)
+    graph = explore(program, [goal], interner, budget)
+    weights = [bool(w > -math.inf) for w in fixed_weights(program)(graph, graph.choices)]
+    found = evaluate(schedule(graph), weights, BooleanSemiring())[int(graph.roots[0])]
+    if not found and not graph.complete:
+        raise ProgramError(
+            f"no proof of {parsed} within the budget ({graph.stopped})", hint="a larger budget"
+        )
+    return found
+
+
+def solve(
+    program: Program, query: str | Query, *, budget: Budget | None = None
+) -> Iterator[dict[str, str]]:
+    """The answers in plain SLD order, labels ignored: a dictionary from variable to Prolog text.
+
+    >>> list(solve(Program("p(a). p(b)."), "p(X)"))
+    [{'X': 'a'}, {'X': 'b'}]
+    """
+    parsed = parse_query(query, program.operators)
+    solver = Solver(program, occurs_check=program.occurs_check, budget=budget)
+    for _ in solver.run(conjunction(parsed.atoms)):
+        yield bindings_text(parsed, program)
+
+
+def bindings_text(query: Query, program: Program) -> dict[str, str]:
+    """The current bindings of a query's variables as text; variables left open keep one name."""
+    shown = {n: v for n, v in query.variables.items() if not n.startswith("_")}
+    names = Names()
+    return {
+        name: write_term(var, operators=program.operators, variable_names=names, priority=699)
+        for name, var in shown.items()
+    }
+
+
+def answer_text(query: Query, program: Program, answer: Sequence[Term]) -> str:
+    """The query under an answer, as Prolog text."""
+    from deepprooflog.syntax.terms import variables
+
+    free: list[Var] = variables(*query.atoms)
+    for var, value in zip(free, answer, strict=True):
+        var.ref = value
+    try:
+        return ", ".join(
+            write_term(a, operators=program.operators, priority=999) for a in query.atoms
+        )
+    finally:
+        for var in free:
+            var.ref = None
+
+
+def _begin(program: Program, query: str | Query) -> tuple[Query, Goal, Interner]:
+    parsed = parse_query(query, program.operators)
+    interner = Interner()
+    return parsed, start(parsed.atoms, interner), interner
+
+
+def _success(
+    program: Program, goal: Goal, interner: Interner, budget: Budget | None, method: Method
+) -> Success:
+    return success(
+        program, goal, interner, fixed_weights(program), budget=budget, method=method
+    )
+
+
+def _rounded(log: float) -> float:
+    """exp(log), with the last bits that logarithms lose rounded away."""
+    p = math.exp(log)
+    return float(f"{p:.15g}")

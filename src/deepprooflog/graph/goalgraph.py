@@ -1,0 +1,58 @@
+"""The goal graph: every goal a query can reach, and every step between two of them.
+
+    nodes  0 … N−1    goals (a node whose goal has no atoms is True)
+    edges  0 … E−1    steps, grouped by source: `source[e] → target[e]` by `choices[e]`
+
+Nodes are goals up to renaming. In a graph that tracks answers a node also remembers the bindings of
+the query's variables, so that each answer has a True node of its own; otherwise only those query
+variables count that are still open in the goal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepprooflog.logic.choice import Choice
+from deepprooflog.logic.goal import Goal
+from deepprooflog.logic.program import Program
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class GoalGraph:
+    """Goals and steps as arrays."""
+
+    program: Program
+    goals: list[Goal]
+    source: Ints  # [E]
+    target: Ints  # [E]
+    choices: list[Choice]  # [E]
+    twin: Ints  # [E] the first edge of the same source with the same successor; itself if none
+    roots: Ints  # [R]
+    open: Ints  # nodes met but not expanded when the budget ended
+    first: Ints  # [N + 1] edges of node n are first[n] … first[n + 1] − 1
+    stopped: str | None  # which limit ended the exploration; None when it is complete
+
+    @property
+    def complete(self) -> bool:
+        return self.stopped is None
+
+    @property
+    def nodes(self) -> int:
+        return len(self.goals)
+
+    @property
+    def edges(self) -> int:
+        return len(self.choices)
+
+    def true_nodes(self) -> list[int]:
+        """The nodes that are True, one for each answer where answers are tracked."""
+        return [n for n, goal in enumerate(self.goals) if goal.is_true]
+
+    def __repr__(self) -> str:
+        state = "complete" if self.complete else f"stopped by {self.stopped}"
+        return f"GoalGraph({self.nodes} goals, {self.edges} steps, {state})"

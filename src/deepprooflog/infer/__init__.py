@@ -1,0 +1,1 @@
+"""Inference on goal graphs: exact, tabled, bounded, best proof, sampled."""

@@ -1,0 +1,245 @@
+"""Semirings on one schedule: the reference evaluation, one goal at a time.
+
+    value(G) = ⊕ over steps G → G' of  weight(step) ⊗ value(G')      value(True) = 1
+
+A semiring says what ⊕ and ⊗ are and how to close a cycle. Probabilities in log space, best
+derivations, provability and exact fractions all run through `evaluate`; the batched tensor engine is
+tested against it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from deepprooflog.errors import ProgramError
+from deepprooflog.graph.schedule import Schedule
+
+W = TypeVar("W")
+
+Inner = list[tuple[int, int, W]]
+"""Edges inside a cyclic component: (position of source, position of target, weight)."""
+
+
+class Semiring(ABC, Generic[W]):
+    """⊕, ⊗, 0, 1 and the closure of a cycle."""
+
+    zero: W
+    one: W
+
+    @abstractmethod
+    def total(self, items: Sequence[W]) -> W:
+        """⊕ over items."""
+
+    @abstractmethod
+    def times(self, a: W, b: W) -> W:
+        """a ⊗ b."""
+
+    @abstractmethod
+    def close(self, inner: Inner[W], outer: Sequence[W]) -> Sequence[W] | None:
+        """The least solution of x = A x ⊕ b on a cyclic component; None when there is none."""
+
+
+class LogSemiring(Semiring[float]):
+    """Sums of probabilities, in log space."""
+
+    zero = -math.inf
+    one = 0.0
+
+    def total(self, items: Sequence[float]) -> float:
+        top = max(items, default=-math.inf)
+        if top == -math.inf:
+            return top
+        return top + math.log(math.fsum(math.exp(x - top) for x in items))
+
+    def times(self, a: float, b: float) -> float:
+        return a + b
+
+    def close(self, inner: Inner[float], outer: Sequence[float]) -> Sequence[float] | None:
+        top = max(outer)
+        n = len(outer)
+        if top == -math.inf:
+            return [top] * n
+        matrix = np.eye(n)
+        for i, j, w in inner:
+            matrix[i, j] -= math.exp(w)
+        right = np.ones((n, 2))
+        right[:, 0] = np.exp(np.asarray(outer) - top)
+        try:
+            solved = np.linalg.solve(matrix, right)
+        except np.linalg.LinAlgError:
+            return None
+        # For A ≥ 0, (I − A) y = 1 has a solution y ≥ 1 exactly when the spectral radius is below 1.
+        if not (np.isfinite(solved).all() and (solved[:, 1] > 0).all()):
+            return None
+        with np.errstate(divide="ignore"):
+            return (np.log(np.maximum(solved[:, 0], 0.0)) + top).tolist()
+
+
+class FractionSemiring(Semiring[Fraction]):
+    """Sums of probabilities, exact."""
+
+    zero = Fraction(0)
+    one = Fraction(1)
+
+    def total(self, items: Sequence[Fraction]) -> Fraction:
+        return sum(items, Fraction(0))
+
+    def times(self, a: Fraction, b: Fraction) -> Fraction:
+        return a * b
+
+    def close(self, inner: Inner[Fraction], outer: Sequence[Fraction]) -> Sequence[Fraction] | None:
+        n = len(outer)
+        rows = [[Fraction(int(i == j)) for j in range(n)] for i in range(n)]
+        for i, j, w in inner:
+            rows[i][j] -= w
+        for i, b in enumerate(outer):
+            rows[i] += [b, Fraction(1)]
+        for i in range(n):
+            pivot = next((k for k in range(i, n) if rows[k][i] != 0), None)
+            if pivot is None:
+                return None
+            rows[i], rows[pivot] = rows[pivot], rows[i]
+            scale = 1 / rows[i][i]
+            rows[i] = [v * scale for v in rows[i]]
+            for k in range(n):
+                if k != i and rows[k][i] != 0:
+                    factor = rows[k][i]
+                    rows[k] = [v - factor * u for v, u in zip(rows[k], rows[i], strict=True)]
+        if any(row[n + 1] <= 0 for row in rows):
+            return None
+        return [row[n] for row in rows]
+
+
+class BooleanSemiring(Semiring[bool]):
+    """Provability."""
+
+    zero = False
+    one = True
+
+    def total(self, items: Sequence[bool]) -> bool:
+        return any(items)
+
+    def times(self, a: bool, b: bool) -> bool:
+        return a and b
+
+    def close(self, inner: Inner[bool], outer: Sequence[bool]) -> Sequence[bool] | None:
+        into: list[list[int]] = [[] for _ in outer]
+        for i, j, w in inner:
+            if w:
+                into[j].append(i)
+        found = list(outer)
+        todo = [i for i, b in enumerate(found) if b]
+        while todo:
+            for i in into[todo.pop()]:
+                if not found[i]:
+                    found[i] = True
+                    todo.append(i)
+        return found
+
+
+class MaxSemiring(Semiring[float]):
+    """The best derivation, in log space; weights above 1 on a cycle have no best derivation."""
+
+    zero = -math.inf
+    one = 0.0
+
+    def total(self, items: Sequence[float]) -> float:
+        return max(items, default=-math.inf)
+
+    def times(self, a: float, b: float) -> float:
+        return a + b
+
+    def close(self, inner: Inner[float], outer: Sequence[float]) -> Sequence[float] | None:
+        into: list[list[tuple[int, float]]] = [[] for _ in outer]
+        for i, j, w in inner:
+            if w > 1e-9:
+                return None
+            into[j].append((i, w))
+        best = list(outer)
+        heap = [(-b, i) for i, b in enumerate(best)]
+        heap.sort()
+        done = [False] * len(best)
+        while heap:
+            cost, j = heappop(heap)
+            if done[j] or cost == math.inf:
+                continue
+            done[j] = True
+            for i, w in into[j]:
+                if w - cost > best[i]:
+                    best[i] = w - cost
+                    heappush(heap, (-best[i], i))
+        return best
+
+
+def evaluate(
+    plan: Schedule,
+    weights: Sequence[W],
+    semiring: Semiring[W],
+    given: Mapping[int, W] | None = None,
+) -> list[W]:
+    """The value of every goal: `weights` by edge, `given` the values of the plan's targets."""
+    graph = plan.graph
+    first, target = graph.first.tolist(), graph.target.tolist()
+    live = plan.live.tolist()
+    values: list[W] = [semiring.zero] * graph.nodes
+    for n in plan.targets.tolist():
+        values[n] = semiring.one if given is None else given[n]
+    times, total = semiring.times, semiring.total
+    for nodes, cyclic in zip(plan.components, plan.cyclic, strict=True):
+        if not cyclic:
+            n = nodes[0]
+            values[n] = total(
+                [
+                    times(weights[e], values[target[e]])
+                    for e in range(first[n], first[n + 1])
+                    if live[target[e]]
+                ]
+            )
+            continue
+        position = {n: i for i, n in enumerate(nodes)}
+        inner: Inner[W] = []
+        outer: list[W] = []
+        for i, n in enumerate(nodes):
+            leaving: list[W] = []
+            for e in range(first[n], first[n + 1]):
+                t = target[e]
+                if t in position:
+                    inner.append((i, position[t], weights[e]))
+                elif live[t]:
+                    leaving.append(times(weights[e], values[t]))
+            outer.append(total(leaving))
+        solved = semiring.close(inner, outer)
+        if solved is None:
+            raise divergent(plan, nodes)
+        for n, v in zip(nodes, solved, strict=True):
+            values[n] = v
+    return values
+
+
+def divergent(plan: Schedule, nodes: Sequence[int]) -> ProgramError:
+    """A cycle whose weights reach 1 on average: the sum over its derivations has no limit."""
+    from deepprooflog.graph.describe import goal_text
+
+    graph = plan.graph
+    inside = set(nodes)
+    clauses = {
+        str(c.place.line)
+        for n in nodes
+        for e in range(int(graph.first[n]), int(graph.first[n + 1]))
+        if int(graph.target[e]) in inside
+        and (c := graph.choices[e].clause) is not None
+        and c.place is not None
+    }
+    lines = f" (clauses at lines {', '.join(sorted(clauses, key=int))})" if clauses else ""
+    return ProgramError(
+        f"the derivations of {goal_text(graph.goals[nodes[0]])} go round a cycle without losing "
+        f"weight, so their sum has no limit{lines}",
+        hint="label the clauses on the cycle, so that each turn has a probability below 1",
+    )

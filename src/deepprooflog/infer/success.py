@@ -1,0 +1,203 @@
+"""Success probabilities by whichever exact method ends: goal graph first, then tabling.
+
+The method is chosen as it goes: the goal graph, unless a call recurs below itself with a longer
+continuation (the graph has no end) or the graph outgrows its budget; then tabling by atom, where the
+scorer is local. When neither ends within the budget the result is a pair of bounds, and says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepprooflog.errors import Inexact, ProgramError
+from deepprooflog.graph.describe import goal_text
+from deepprooflog.graph.explore import RECURSION, explore
+from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.graph.schedule import schedule
+from deepprooflog.graph.turned import turned
+from deepprooflog.infer.polynomial import solve
+from deepprooflog.infer.semiring import LogSemiring, evaluate
+from deepprooflog.infer.tabled import Tabled, tabulate
+from deepprooflog.infer.upper import at_most_one
+from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.choice import Choice
+from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.program import Program
+from deepprooflog.syntax.terms import Term
+
+Floats = NDArray[np.float64]
+Method = Literal["auto", "graph", "tabled"]
+Weigh = Callable[[GoalGraph | None, Sequence[Choice]], Floats]
+"""Log weights of edges; the graph they belong to, or None for tabled productions."""
+
+# Rounding may carry a sum of probabilities this far above 1.
+ABOVE_ONE = 1e-6
+
+
+@dataclass(frozen=True)
+class Success:
+    """The success probability of a goal, or bounds on it."""
+
+    log_lower: float
+    log_upper: float | None
+    exact: bool
+    method: Literal["graph", "tabled"]
+    goals: int
+    stopped: str | None
+
+    @property
+    def lower(self) -> float:
+        return math.exp(self.log_lower)
+
+    @property
+    def upper(self) -> float | None:
+        return None if self.log_upper is None else math.exp(self.log_upper)
+
+
+def success(
+    program: Program,
+    goal: Goal,
+    interner: Interner,
+    weigh: Weigh,
+    *,
+    local: bool = True,
+    budget: Budget | None = None,
+    method: Method = "auto",
+) -> Success:
+    """p_success(goal), exact where a method ends within the budget, else bounded."""
+    bounded: Success | None = None
+    if method != "tabled":
+        graph = explore(program, [goal], interner, budget)
+        if graph.complete or method == "graph" or not local:
+            _refuse_growing(graph, local)
+            return _by_graph(graph, weigh, goal)
+        if graph.stopped != RECURSION:
+            bounded = _by_graph(graph, weigh, goal)
+    elif not local:
+        raise ProgramError(
+            "tabling needs a scorer that reads only the leftmost atom",
+            hint='method="graph", or labels and networks on terms instead of embeddings',
+        )
+    table = tabulate(program, Goal(goal.atoms, (), goal.size), interner, budget)
+    result = _by_table(table, weigh, goal)
+    if result.exact or bounded is None or bounded.log_lower <= result.log_lower:
+        return result
+    return bounded
+
+
+def answer_weights(
+    program: Program,
+    goal: Goal,
+    interner: Interner,
+    weigh: Weigh,
+    *,
+    local: bool = True,
+    budget: Budget | None = None,
+    method: Method = "auto",
+) -> dict[tuple[Term, ...], float]:
+    """The log probability of each answer; raises Inexact when some may be missing."""
+    stopped: str | None = None
+    if method != "tabled":
+        graph = explore(program, [goal], interner, budget, track_answers=True)
+        _refuse_growing(graph, local)
+        if graph.complete or method == "graph" or not local:
+            if not graph.complete:
+                raise _answers_missing(graph.stopped or "", graph.nodes)
+            return _answers_by_graph(graph, weigh)
+    table = tabulate(program, goal, interner, budget)
+    stopped = table.stopped
+    if stopped is not None:
+        raise _answers_missing(stopped, table.system.unknowns)
+    weights = weigh(None, table.system.choices)
+    log = solve(table.system, weights)
+    return {a: float(log[u]) for a, u in table.answers.items() if log[u] > -math.inf}
+
+
+def require_exact(result: Success, goal: Goal) -> float:
+    """The log probability, or Inexact with bounds and what to raise."""
+    if result.exact:
+        return result.log_lower
+    upper = result.upper
+    shown = "unknown" if upper is None else f"{upper:.6g}"
+    raise Inexact(
+        f"{goal_text(goal)} was not solved within the budget ({result.stopped}, "
+        f"{result.goals:,} goals): probability between {result.lower:.6g} and {shown}",
+        lower=result.lower,
+        upper=upper,
+        hint=f"a larger {result.stopped or 'max_goals'}",
+    )
+
+
+def _by_graph(graph: GoalGraph, weigh: Weigh, goal: Goal) -> Success:
+    weights = weigh(graph, graph.choices)
+    root = int(graph.roots[0])
+    if graph.complete:
+        plan = schedule(graph)
+        value = evaluate(plan, weights.tolist(), LogSemiring())[root]
+        _check_one(value, goal)
+        return Success(value, value, True, "graph", graph.nodes, None)
+    trues = graph.true_nodes()
+    targets = np.asarray([*trues, *graph.open.tolist()], dtype=np.int64)
+    plan = schedule(graph, targets)
+    items = weights.tolist()
+    low = dict.fromkeys(targets.tolist(), -math.inf) | dict.fromkeys(trues, 0.0)
+    lower = evaluate(plan, items, LogSemiring(), low)[root]
+    upper: float | None = None
+    if at_most_one(graph, weights):
+        upper = min(0.0, evaluate(plan, items, LogSemiring())[root])
+    return Success(lower, upper, False, "graph", graph.nodes, graph.stopped)
+
+
+def _by_table(table: Tabled, weigh: Weigh, goal: Goal) -> Success:
+    weights = weigh(None, table.system.choices)
+    log = solve(table.system, weights)
+    value = max((float(log[u]) for u in table.answers.values()), default=-math.inf)
+    _check_one(value, goal)
+    exact = table.complete
+    # Every equation that is missing would only add weight; that labels keep it below 1 is known
+    # only of labelled alternatives, so no upper bound is claimed.
+    upper = value if exact else None
+    return Success(value, upper, exact, "tabled", table.system.unknowns, table.stopped)
+
+
+def _answers_by_graph(graph: GoalGraph, weigh: Weigh) -> dict[tuple[Term, ...], float]:
+    weights = np.append(weigh(graph, graph.choices), 0.0)
+    around, edge, target = turned(graph, int(graph.roots[0]))
+    plan = schedule(around, np.asarray([target], dtype=np.int64))
+    values = evaluate(plan, weights[edge].tolist(), LogSemiring())
+    return {
+        graph.goals[n].answer: values[n] for n in graph.true_nodes() if values[n] > -math.inf
+    }
+
+
+def _refuse_growing(graph: GoalGraph, local: bool) -> None:
+    if graph.stopped == RECURSION and not local:
+        raise ProgramError(
+            f"{goal_text(graph.goals[int(graph.roots[0])])} has goals of unbounded length: a call "
+            "recurs in front of an ever longer continuation, and this scorer reads whole goals",
+            hint="use labels or networks on terms, which can be tabled, or bound the recursion",
+        )
+
+
+def _check_one(value: float, goal: Goal) -> None:
+    if value > ABOVE_ONE:
+        raise ProgramError(
+            f"{goal_text(goal)} has weight {math.exp(min(value, 700.0)):.6g}, more than 1: "
+            "overlapping unlabelled clauses add up to a sum of weights, not a probability",
+            hint="label the clauses that can match the same call",
+        )
+
+
+def _answers_missing(stopped: str, goals: int) -> Inexact:
+    return Inexact(
+        f"not all answers were found within the budget ({stopped}, {goals:,} goals)",
+        lower=0.0,
+        upper=None,
+        hint=f"a larger {stopped}" if stopped != RECURSION else 'method="tabled"',
+    )

@@ -1,0 +1,44 @@
+"""Weights of programs without parameters: labels as they stand, 1 for unlabelled clauses (SLP)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepprooflog.errors import ModelError
+from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.logic.choice import Choice
+from deepprooflog.logic.program import Program
+from deepprooflog.score.edges import edge_table
+from deepprooflog.score.trainable import trainable_groups
+
+Weigh = Callable[[GoalGraph | None, Sequence[Choice]], NDArray[np.float64]]
+
+
+def fixed_weights(program: Program) -> Weigh:
+    """Log weights by labels alone; trainable labels have their initial values."""
+    initial: dict[int, float] = {}
+
+    def weigh(graph: GoalGraph | None, choices: Sequence[Choice]) -> NDArray[np.float64]:
+        table = edge_table(choices)
+        if table.networks:
+            clause = table.networks[0].clause
+            raise ModelError(
+                f"{clause.functor} is weighed by the network {table.networks[0].network}",
+                file=clause.place.file if clause.place else None,
+                line=clause.place.line if clause.place else None,
+                hint="dpl.Model(program, networks={...}) brings programs and networks together",
+            )
+        if len(table.trainable):
+            if not initial:
+                for group in trainable_groups(program):
+                    total = sum(group.initial) + group.spare
+                    for clause, value in zip(group.clauses, group.initial, strict=True):
+                        initial[id(clause)] = math.log(value / total)
+            table.constant[table.trainable] = [initial[id(c)] for c in table.clauses]
+        return table.constant
+
+    return weigh

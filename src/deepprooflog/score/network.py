@@ -1,0 +1,89 @@
+"""Networks on terms: what a neural label asks, checked where it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from deepprooflog.errors import ModelError
+from deepprooflog.logic.clause import Clause
+
+Outputs = Literal["logits", "probabilities", "log_probabilities"]
+
+# How far a row of probabilities may be from summing to 1: float32 rounding over a wide domain.
+TOLERANCE = 1e-3
+
+
+class Network(nn.Module):
+    """A module as a program's network: what its outputs are, and how its inputs are embedded.
+
+    The module gets one positional argument for each input of the label, stacked along the first
+    axis, and returns `[batch, domain]` (for a Bernoulli label `[batch]` or `[batch, 1]`). By
+    default these are logits. `encoder` maps the same stacked inputs to vectors for an embedding
+    scorer.
+
+    >>> net = Network(nn.Linear(3, 2), outputs="logits")
+    """
+
+    def __init__(
+        self, module: nn.Module, outputs: Outputs = "logits", encoder: nn.Module | None = None
+    ) -> None:
+        super().__init__()
+        if outputs not in ("logits", "probabilities", "log_probabilities"):
+            raise ModelError(
+                f"a network's outputs cannot be {outputs!r}",
+                hint="logits, probabilities or log_probabilities",
+            )
+        self.module = module
+        self.outputs = outputs
+        self.encoder = encoder
+
+    def log_probabilities(
+        self, inputs: Sequence[Tensor], domain: int, bernoulli: bool, name: str, clause: Clause
+    ) -> Float[Tensor, "rows domain"]:
+        """Log-probabilities of the domain's values, in float64; every fault named."""
+        raw = self.module(*inputs)
+        rows = len(inputs[0])
+        shapes = {(rows,), (rows, 1)} if bernoulli else {(rows, domain)}
+        if not isinstance(raw, Tensor) or tuple(raw.shape) not in shapes:
+            got = list(raw.shape) if isinstance(raw, Tensor) else type(raw).__name__
+            raise _fault(name, clause, f"returned {got} for {rows} inputs; the label's domain "
+                         f"needs {[rows] if bernoulli else [rows, domain]}")  # fmt: skip
+        raw = raw.reshape(rows, -1).double()
+        if bool(torch.isnan(raw).any()):
+            raise _fault(name, clause, "returned NaN", "check its inputs and its learning rate")
+        if self.outputs == "logits":
+            log = nn.functional.logsigmoid(raw) if bernoulli else torch.log_softmax(raw, dim=1)
+        else:
+            log = self._normalised(raw, bernoulli, name, clause)
+        return log
+
+    def _normalised(self, raw: Tensor, bernoulli: bool, name: str, clause: Clause) -> Tensor:
+        if self.outputs == "probabilities":
+            if bool((raw < 0).any()):
+                raise _fault(name, clause, "returned a negative probability", _HINT)
+            total, log = raw.sum(1), torch.log(raw)
+        else:
+            total, log = raw.exp().sum(1), raw
+        wrong = total > 1 + TOLERANCE if bernoulli else (total - 1).abs() > TOLERANCE
+        if bool(wrong.any()):
+            value = float(total[wrong][0])
+            raise _fault(name, clause, f"returned values that sum to {value:.6g}, not 1", _HINT)
+        return log
+
+
+_HINT = 'dpl.Network(net, outputs="logits") when its outputs are not normalised'
+
+
+def _fault(name: str, clause: Clause, what: str, hint: str | None = None) -> ModelError:
+    place = clause.place
+    return ModelError(
+        f"the network {name} {what}",
+        file=place.file if place else None,
+        line=place.line if place else None,
+        hint=hint,
+    )

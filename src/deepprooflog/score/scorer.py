@@ -1,0 +1,53 @@
+"""What a model's scorer is asked: log-weights of the steps that no label decides.
+
+    p_λ(G' | G) = exp f_λ(G, G') / Σ over G'' in N(G) of exp f_λ(G, G'')
+
+A scorer weighs the edges of plain predicates. `local` scorers read only the leftmost atom, so that
+their calls can be tabled; a scorer on whole goals is not local.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from deepprooflog.graph.goalgraph import GoalGraph
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A goal graph with a batch of tensors in its slots.
+
+    Slot k of the graph's goals stands for `bank[slots[b, k]]` in query b of the batch. `steps` are
+    the edges to weigh; the edges of one source are consecutive, and an edge whose `graph.twin` is
+    another edge leads to the same successor and is the same choice.
+    """
+
+    graph: GoalGraph
+    steps: Int[Tensor, "steps"]
+    slots: Int[Tensor, "batch slots"]
+    bank: Sequence[Tensor]
+
+
+class Scorer(nn.Module, ABC):
+    """Weighs the steps of plain predicates."""
+
+    local: bool = False
+
+    @abstractmethod
+    def log_weights(self, scene: Scene) -> Float[Tensor, "steps batch"]:
+        """Log-weights of `scene.steps`, for each query of the batch (or one column for all)."""
+
+
+class Unit(Scorer):
+    """Each clause of an unlabelled predicate weighs 1, as in a stochastic logic program."""
+
+    local = True
+
+    def log_weights(self, scene: Scene) -> Float[Tensor, "steps batch"]:
+        return torch.zeros((len(scene.steps), 1), dtype=torch.float64, device=scene.steps.device)

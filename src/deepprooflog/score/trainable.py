@@ -1,0 +1,89 @@
+"""Trainable labels: which clauses share one softmax, and where it starts.
+
+    t(0.3) :: p(a).   t(0.7) :: p(b).        one softmax over both, starting at 0.3 and 0.7
+
+The trainable clauses of a predicate share one softmax. Where their initial values add up to more
+than 1 they are several distributions in one predicate (the rows of an HMM): they are told apart by
+the first argument, or pair of arguments, whose constants split them into sums of at most 1. Where
+they add up to less than 1, failing is one more entry of the softmax, with the mass that is left.
+`t(_)` takes an equal share of what the others leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+from deepprooflog.errors import ProgramError
+from deepprooflog.logic.clause import Clause, Trainable
+from deepprooflog.logic.program import Kind, Program
+from deepprooflog.syntax.terms import Term, is_ground
+
+TOLERANCE = Fraction(1, 10**9)
+# An initial value of 0 could never be trained away from it.
+LEAST = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One softmax: its clauses, their initial values, and the initial mass of failing."""
+
+    clauses: tuple[Clause, ...]
+    initial: tuple[Fraction, ...]
+    spare: Fraction
+
+
+def trainable_groups(program: Program) -> list[Group]:
+    """The softmaxes of a program, in the order of its predicates."""
+    result: list[Group] = []
+    for predicate in program.predicates.values():
+        if predicate.kind is Kind.TRAINABLE:
+            for clauses in _split(list(predicate.entries)):
+                result.append(_group(clauses))
+    return result
+
+
+def _known(clauses: Sequence[Clause]) -> Fraction:
+    return sum((_initial(c) or Fraction(0) for c in clauses), Fraction(0))
+
+
+def _initial(clause: Clause) -> Fraction | None:
+    assert isinstance(clause.label, Trainable)
+    return clause.label.initial
+
+
+def _split(clauses: list[Clause]) -> list[list[Clause]]:
+    if _known(clauses) <= 1 + TOLERANCE:
+        return [clauses]
+    arity = clauses[0].functor.arity
+    for size in (1, 2):
+        for positions in combinations(range(arity), size):
+            if not all(is_ground(c.args[p]) for c in clauses for p in positions):
+                continue
+            rows: dict[tuple[Term, ...], list[Clause]] = {}
+            for clause in clauses:
+                rows.setdefault(tuple(clause.args[p] for p in positions), []).append(clause)
+            if all(_known(row) <= 1 + TOLERANCE for row in rows.values()):
+                return list(rows.values())
+    place = clauses[0].place
+    raise ProgramError(
+        f"the initial values of {clauses[0].functor} add up to {float(_known(clauses)):g}, and no "
+        "argument splits its clauses into distributions",
+        file=place.file if place else None,
+        line=place.line if place else None,
+        hint="initial values of one distribution may not exceed 1",
+    )
+
+
+def _group(clauses: Sequence[Clause]) -> Group:
+    known = _known(clauses)
+    unknown = sum(1 for c in clauses if _initial(c) is None)
+    left = max(Fraction(0), 1 - known)
+    share = left / unknown if unknown else Fraction(0)
+    initial = tuple(
+        max(LEAST, share if (value := _initial(c)) is None else value) for c in clauses
+    )
+    spare = Fraction(0) if unknown else left
+    return Group(tuple(clauses), initial, spare if spare > TOLERANCE else Fraction(0))
