@@ -144,37 +144,43 @@ class BooleanSemiring(Semiring[bool]):
         return found
 
 
-class MaxSemiring(Semiring[float]):
-    """The best derivation, in log space; weights above 1 on a cycle have no best derivation."""
+class MaxSemiring(Semiring[tuple[float, int]]):
+    """The best derivation: its log weight, and among equals the one with the fewest steps.
 
-    zero = -math.inf
-    one = 0.0
+    A value is (log weight, −steps), so that following best edges always comes to an end, also
+    around a cycle of weight 1. A weight above 1 on a cycle has no best derivation.
+    """
 
-    def total(self, items: Sequence[float]) -> float:
-        return max(items, default=-math.inf)
+    zero = (-math.inf, 0)
+    one = (0.0, 0)
 
-    def times(self, a: float, b: float) -> float:
-        return a + b
+    def total(self, items: Sequence[tuple[float, int]]) -> tuple[float, int]:
+        return max(items, default=self.zero)
 
-    def close(self, inner: Inner[float], outer: Sequence[float]) -> Sequence[float] | None:
-        into: list[list[tuple[int, float]]] = [[] for _ in outer]
+    def times(self, a: tuple[float, int], b: tuple[float, int]) -> tuple[float, int]:
+        return (a[0] + b[0], a[1] + b[1])
+
+    def close(
+        self, inner: Inner[tuple[float, int]], outer: Sequence[tuple[float, int]]
+    ) -> Sequence[tuple[float, int]] | None:
+        into: list[list[tuple[int, tuple[float, int]]]] = [[] for _ in outer]
         for i, j, w in inner:
-            if w > 1e-9:
+            if w[0] > 0:
                 return None
             into[j].append((i, w))
         best = list(outer)
-        heap = [(-b, i) for i, b in enumerate(best)]
-        heap.sort()
+        heap = sorted((-b[0], -b[1], i) for i, b in enumerate(best))
         done = [False] * len(best)
         while heap:
-            cost, j = heappop(heap)
+            cost, steps, j = heappop(heap)
             if done[j] or cost == math.inf:
                 continue
             done[j] = True
             for i, w in into[j]:
-                if w - cost > best[i]:
-                    best[i] = w - cost
-                    heappush(heap, (-best[i], i))
+                better = (w[0] - cost, w[1] - steps)
+                if better > best[i]:
+                    best[i] = better
+                    heappush(heap, (-better[0], -better[1], i))
         return best
 
 

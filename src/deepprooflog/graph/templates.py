@@ -1,0 +1,143 @@
+"""Templates: queries that differ only in their tensors share one goal graph.
+
+A batch is templates × slot matrix × tensor bank. Slots are renumbered by first occurrence; queries
+that then agree are one *template* and are explored once, with row b of the slot matrix saying which
+tensors of the bank query b has in the template's slots. Queries that are alone in their template are
+explored together into one graph, in which goals they have in common are met once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from deepprooflog.graph.explore import explore
+from deepprooflog.graph.goalgraph import GoalGraph, Ints
+from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.query import Query
+from deepprooflog.logic.resolve import start
+from deepprooflog.syntax.terms import Slot, Struct, Term, deref
+
+Replace = Callable[[Slot], Slot]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A graph for some queries: query `queries[b, r]` starts at root r with slot row b."""
+
+    graph: GoalGraph
+    slots: Ints  # [B, slots] into the bank
+    queries: Ints  # [B, R] positions in the batch
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Queries ready for inference: their goals, bundles of graphs, and the tensors they name."""
+
+    goals: list[Goal]  # over bank slots
+    bundles: list[Bundle]
+    bank: list[object]
+    interner: Interner
+
+
+def bundle(
+    program: Program,
+    queries: Sequence[Query],
+    budget: Budget | None = None,
+    *,
+    track_answers: bool = False,
+) -> Batch:
+    """Explore a batch of queries, each template once."""
+    interner = Interner()
+    bank, placed = _bank(queries)
+    goals: list[Goal] = []
+    templates: dict[Goal, list[tuple[int, list[int]]]] = {}
+    for i, (query, slots) in enumerate(zip(queries, placed, strict=True)):
+        template_atoms, order = renumber(query.atoms)
+        template = start(template_atoms, interner)
+        row = [slots[s] for s in order]
+        goals.append(start(renumber(query.atoms, slots)[0], interner))
+        templates.setdefault(template, []).append((i, row))
+    bundles: list[Bundle] = []
+    alone: list[int] = []
+    for template, rows in templates.items():
+        if len(rows) == 1:
+            alone.append(rows[0][0])
+            continue
+        graph = explore(program, [template], interner, budget, track_answers=track_answers)
+        matrix = np.asarray([row for _, row in rows], dtype=np.int64).reshape(len(rows), -1)
+        bundles.append(Bundle(graph, matrix, np.asarray([[i] for i, _ in rows], dtype=np.int64)))
+    if alone:
+        roots = [goals[i] for i in alone]
+        graph = explore(program, roots, interner, budget, track_answers=track_answers)
+        identity = np.arange(len(bank), dtype=np.int64)[None, :]
+        bundles.append(Bundle(graph, identity, np.asarray([alone], dtype=np.int64)))
+    return Batch(goals, bundles, bank, interner)
+
+
+def _bank(queries: Sequence[Query]) -> tuple[list[object], list[list[int]]]:
+    """All tensors of the queries, each object once, and each query's slots as numbers into them."""
+    bank: list[object] = []
+    number: dict[int, int] = {}
+    placed = []
+    for query in queries:
+        slots = []
+        for tensor in query.tensors:
+            n = number.get(id(tensor))
+            if n is None:
+                n = number[id(tensor)] = len(bank)
+                bank.append(tensor)
+            slots.append(n)
+        placed.append(slots)
+    return bank, placed
+
+
+def renumber(
+    atoms: Sequence[Term], numbers: Sequence[int] | None = None
+) -> tuple[list[Term], list[int]]:
+    """The atoms with slot s as `numbers[s]`, by default numbered by first occurrence.
+
+    Also returns the slots met, in order.
+
+    >>> from deepprooflog.syntax.terms import Functor
+    >>> renumber([Struct(Functor("p", 2), (Slot(5), Slot(2)))])[1]
+    [5, 2]
+    """
+    met: dict[int, int] = {}
+
+    def slot(term: Slot) -> Slot:
+        place = met.setdefault(term.number, len(met))
+        return Slot(place if numbers is None else numbers[term.number])
+
+    result = [_replace(deref(a), slot) for a in atoms]
+    return result, list(met)
+
+
+def _replace(root: Term, slot: Replace) -> Term:
+    if type(root) is Slot:
+        return slot(root)
+    if type(root) is not Struct:
+        return root
+    open_: list[tuple[Struct, list[Term]]] = [(root, [])]
+    while True:
+        source, done = open_[-1]
+        descend: Struct | None = None
+        while len(done) < len(source.args):
+            a = deref(source.args[len(done)])
+            if type(a) is Struct:
+                descend = a
+                break
+            done.append(slot(a) if type(a) is Slot else a)
+        if descend is not None:
+            open_.append((descend, []))
+            continue
+        open_.pop()
+        same = all(a is b for a, b in zip(done, source.args, strict=True))
+        result = source if same else Struct(source.functor, tuple(done), source.ground)
+        if not open_:
+            return result
+        open_[-1][1].append(result)

@@ -1,0 +1,97 @@
+"""The most probable derivation, on goal graphs and on tabled systems."""
+
+from __future__ import annotations
+
+import math
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.graph.schedule import schedule
+from deepprooflog.infer.polynomial import System
+from deepprooflog.infer.semiring import MaxSemiring, evaluate
+
+Floats = NDArray[np.float64]
+
+
+def best_path(graph: GoalGraph, weights: Floats, root: int) -> list[int] | None:
+    """The edges of the best derivation from `root` to True; None when there is none.
+
+    By the max semiring; of derivations with equal weight the shortest is taken.
+    """
+    semiring = MaxSemiring()
+    items = [(w, -1) for w in weights.tolist()]
+    values = evaluate(schedule(graph), items, semiring)
+    if values[root][0] == -math.inf:
+        return None
+    path: list[int] = []
+    node = root
+    while not graph.goals[node].is_true:
+        edges = range(int(graph.first[node]), int(graph.first[node + 1]))
+        best = max(edges, key=lambda e: semiring.times(items[e], values[int(graph.target[e])]))
+        path.append(best)
+        node = int(graph.target[best])
+    return path
+
+
+def best_productions(system: System, weights: Floats, goal: int) -> list[int] | None:
+    """The productions of the best derivation of an unknown, in the order of its steps.
+
+    Knuth's generalisation of Dijkstra's algorithm: unknowns are settled best first. Weights may not
+    exceed 1.
+    """
+    users: list[list[int]] = [[] for _ in range(system.unknowns)]
+    missing: list[int] = []
+    for p, (left, right) in enumerate(zip(system.left, system.right, strict=True)):
+        factors = {f for f in (left, right) if f >= 0}
+        missing.append(len(factors))
+        for f in factors:
+            users[f].append(p)
+    value = [-math.inf] * system.unknowns
+    chosen = [-1] * system.unknowns
+    heap: list[tuple[float, int]] = []
+    w = weights.tolist()
+
+    def offer(p: int) -> None:
+        total = w[p] + sum(value[f] for f in (system.left[p], system.right[p]) if f >= 0)
+        target = system.target[p]
+        if total > value[target] and not settled[target]:
+            value[target] = total
+            chosen[target] = p
+            heappush(heap, (-total, target))
+
+    settled = [False] * system.unknowns
+    for p, count in enumerate(missing):
+        if count == 0 and w[p] > -math.inf:
+            offer(p)
+    while heap and not settled[goal]:
+        _, u = heappop(heap)
+        if settled[u]:
+            continue
+        settled[u] = True
+        for p in users[u]:
+            missing[p] -= 1
+            if missing[p] == 0 and w[p] > -math.inf:
+                offer(p)
+    if not settled[goal]:
+        return None
+    return _unfold(system, chosen, goal)
+
+
+def _unfold(system: System, chosen: list[int], goal: int) -> list[int]:
+    order: list[int] = []
+    stack: list[tuple[int, bool]] = [(goal, False)]
+    while stack:
+        u, opened = stack.pop()
+        p = chosen[u]
+        if opened:
+            order.append(p)
+            continue
+        # What comes before (left) and the call's own derivation (right), then the step itself.
+        stack.append((u, True))
+        for f in (system.right[p], system.left[p]):
+            if f >= 0:
+                stack.append((f, False))
+    return order

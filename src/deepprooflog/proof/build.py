@@ -1,0 +1,157 @@
+"""From a derivation to a proof: replay its choices and note which atom each one resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from deepprooflog.errors import ProofLogError
+from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural, Trainable
+from deepprooflog.logic.control import GUARDS
+from deepprooflog.logic.goal import Interner
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.query import Query
+from deepprooflog.logic.resolve import resolvents, start, successors
+from deepprooflog.logic.unify import Trail, undo
+from deepprooflog.proof.tree import Kind, Node, Proof
+from deepprooflog.syntax.terms import Term, canonical_var, functor_of
+from deepprooflog.syntax.writer import Names, write_clause, write_term
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A successful derivation: its choices and their log weights, first step first."""
+
+    choices: Sequence[Choice]
+    log_weights: Sequence[float]
+
+
+def build_proof(program: Program, query: Query, derivation: Derivation) -> Proof:
+    """The proof tree of a derivation of `query`."""
+    trail: Trail = []
+    # A suspended generator holds the bindings of its step; all are kept until the text is written.
+    held: list[Iterator[tuple[Choice, Sequence[Term]]]] = []
+    agenda: list[tuple[Term, int, int]] = [(a, -1, 0) for a in reversed(query.atoms)]
+    resolved: list[tuple[Term, Choice, int, int]] = []
+    asked = str(query)
+    for choice in derivation.choices:
+        if not agenda:
+            raise ProofLogError("the derivation goes on after its goal was proved")
+        atom, parent, depth = agenda.pop()
+        body = _take(program, atom, choice, trail, held)
+        number = len(resolved)
+        resolved.append((atom, choice, parent, depth))
+        agenda.extend((b, number, depth + 1) for b in reversed(body))
+    if agenda:
+        raise ProofLogError("the derivation ends before its goal is proved")
+    names = Names({v: n for n, v in query.variables.items()})
+
+    def text(term: Term) -> str:
+        return write_term(
+            term, operators=program.operators, variable_names=names, priority=999
+        )
+
+    nodes = tuple(
+        Node(text(atom), _kind(atom, choice), _reason(atom, choice, program),
+             _place(choice.clause), weight, parent, depth)
+        for (atom, choice, parent, depth), weight in zip(
+            resolved, derivation.log_weights, strict=True)
+    )  # fmt: skip
+    bindings = {
+        n: write_term(v, operators=program.operators, variable_names=names, priority=699)
+        for n, v in query.variables.items()
+        if v.ref is not None
+    }
+    while held:
+        generator = held.pop()
+        generator.close()  # type: ignore[attr-defined]
+    undo(trail, 0)
+    log_prob = float(sum(derivation.log_weights))
+    return Proof(
+        asked, bindings, log_prob, nodes, lambda: replays(program, query, derivation.choices)
+    )
+
+
+def _take(
+    program: Program,
+    atom: Term,
+    choice: Choice,
+    trail: Trail,
+    held: list[Iterator[tuple[Choice, Sequence[Term]]]],
+) -> Sequence[Term]:
+    steps = resolvents(program, atom, trail)
+    for other, body in steps:
+        if other == choice:
+            held.append(steps)
+            return body
+    raise ProofLogError(f"{write_term(atom)} has no such step: the proof does not replay")
+
+
+def replays(program: Program, query: Query, choices: Sequence[Choice]) -> bool:
+    """True when the choices, taken through `successors`, lead from the query to True."""
+    interner = Interner()
+    goal = start(query.atoms, interner)
+    for choice in choices:
+        if goal.is_true:
+            return False
+        for step in successors(program, goal, interner):
+            if step.choice == choice:
+                goal = step.goal
+                break
+        else:
+            return False
+    return goal.is_true
+
+
+def _kind(atom: Term, choice: Choice) -> Kind:
+    if choice.weigher in (Weigher.NEURAL, Weigher.BERNOULLI):
+        return "neural"
+    if choice.clause is None:
+        functor = functor_of(atom)
+        return "guard" if functor is not None and functor.name in GUARDS else "builtin"
+    return "rule" if choice.clause.body else "fact"
+
+
+def _reason(atom: Term, choice: Choice, program: Program) -> str:
+    clause = choice.clause
+    if clause is None:
+        functor = functor_of(atom)
+        return "builtin" if functor is None else f"{functor.name}/{functor.arity}"
+    label = clause.label
+    if isinstance(label, Neural | Bernoulli):
+        inputs = ", ".join(write_term(t) for t in choice.inputs)
+        asked = f"{label.network}({inputs})"
+        if isinstance(label, Neural):
+            return f"{asked} = {write_term(label.domain[choice.number])}"
+        return asked
+    return clause_text(clause, program)
+
+
+def clause_text(clause: Clause, program: Program) -> str:
+    """A clause as its author would write it, with its own variable names."""
+    label = clause.label
+    shown: str | None = None
+    if isinstance(label, Constant):
+        shown = number_text(label.value)
+    elif isinstance(label, Trainable):
+        shown = "t(_)" if label.initial is None else f"t({number_text(label.initial)})"
+    given = {canonical_var(i): n for i, n in enumerate(clause.names) if n != "_"}
+    return write_clause(clause.head, clause.body, shown, program.operators, Names(given))
+
+
+def number_text(value: Fraction) -> str:
+    """A label as written: 3/10 is 0.3, 1/6 stays 1/6.
+
+    >>> number_text(Fraction(3, 10)), number_text(Fraction(1, 6))
+    ('0.3', '1/6')
+    """
+    decimal = repr(float(value))
+    return decimal if Fraction(decimal) == value else str(value)
+
+
+def _place(clause: Clause | None) -> str | None:
+    if clause is None or clause.place is None:
+        return None
+    return f"{clause.place.file}:{clause.place.line}"

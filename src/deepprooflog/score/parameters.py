@@ -1,0 +1,59 @@
+"""Trainable labels as parameters: one vector of logits, a softmax for each group of clauses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from deepprooflog.logic.clause import Clause
+from deepprooflog.logic.program import Program
+from deepprooflog.score.trainable import Group, trainable_groups
+
+
+class Labels(nn.Module):
+    """The trainable labels of a program.
+
+    >>> labels = Labels(Program("t(0.25) :: p(a). t(0.75) :: p(b)."))
+    >>> [round(p, 6) for p in labels.values().tolist()]
+    [0.25, 0.75]
+    """
+
+    segment: Tensor
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.groups: list[Group] = trainable_groups(program)
+        self._number: dict[int, int] = {}
+        logits: list[float] = []
+        segment: list[int] = []
+        for g, group in enumerate(self.groups):
+            for clause, value in zip(group.clauses, group.initial, strict=True):
+                self._number[id(clause)] = len(logits)
+                logits.append(math.log(value))
+                segment.append(g)
+            if group.spare:
+                logits.append(math.log(group.spare))
+                segment.append(g)
+        self.logits = nn.Parameter(torch.tensor(logits, dtype=torch.float64))
+        self.register_buffer("segment", torch.tensor(segment, dtype=torch.int64))
+
+    def log_values(self) -> Float[Tensor, "labels"]:
+        """Log-probabilities of all entries, failing included where a group has mass to spare."""
+        groups = len(self.groups)
+        top = self.logits.new_full((groups,), -torch.inf)
+        top = top.scatter_reduce(0, self.segment, self.logits.detach(), "amax")
+        shifted = self.logits - top[self.segment]
+        total = self.logits.new_zeros(groups).index_add(0, self.segment, shifted.exp())
+        return shifted - total.log()[self.segment]
+
+    def values(self) -> Float[Tensor, "labels"]:
+        """Probabilities of all entries."""
+        return self.log_values().exp()
+
+    def numbers(self, clauses: Sequence[Clause]) -> list[int]:
+        """The entries of clauses."""
+        return [self._number[id(c)] for c in clauses]

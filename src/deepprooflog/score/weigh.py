@@ -1,0 +1,158 @@
+"""Edge log-weights of a batch: labels, trainable labels, networks and the scorer put together.
+
+Each network runs once over the distinct inputs of the whole batch, however many graphs and edges
+ask it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from deepprooflog.errors import ModelError
+from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.logic.clause import Clause
+from deepprooflog.score.edges import EdgeTable, Ints, NetworkEdges
+from deepprooflog.score.network import Network
+from deepprooflog.score.parameters import Labels
+from deepprooflog.score.scorer import Scene, Scorer
+from deepprooflog.syntax.terms import Slot
+from deepprooflog.syntax.writer import write_term
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Steps to weigh: a table of edges, the graph they come from (None: tabled), its slot matrix."""
+
+    table: EdgeTable
+    graph: GoalGraph | None
+    slots: Ints  # [B, slots]
+
+
+def edge_weights(
+    asked: Sequence[Asked],
+    bank: Sequence[Tensor],
+    networks: Mapping[str, Network],
+    labels: Labels,
+    scorer: Scorer,
+) -> list[Float[Tensor, "edges batch"]]:
+    """The log-weights of each table's edges, in float64."""
+    device = labels.logits.device
+    outputs = _ask(asked, bank, networks)
+    log_labels = labels.log_values()
+    result = []
+    for number, item in enumerate(asked):
+        batch = len(item.slots)
+        table = item.table
+        weights = torch.as_tensor(table.constant, device=device)[:, None].repeat(1, batch)
+        if len(table.trainable):
+            picked = log_labels[labels.numbers(table.clauses)]
+            weights = weights.index_copy(
+                0, _index(table.trainable, device), picked[:, None].expand(-1, batch)
+            )
+        for k, edges in enumerate(table.networks):
+            log, rows = outputs[number, k]
+            place = torch.as_tensor(rows[:, edges.row].T.copy(), device=device)  # [K, B]
+            column = _index(edges.column, device)[:, None]
+            weights = weights.index_copy(0, _index(edges.edges, device), log[place, column])
+        if len(table.scored) and not scorer.local:
+            assert item.graph is not None
+            steps = _index(table.scored, device)
+            scene = Scene(item.graph, steps, torch.as_tensor(item.slots, device=device), bank)
+            scored = scorer.log_weights(scene).expand(-1, batch)
+            weights = weights.index_copy(0, steps, scored)
+        result.append(weights)
+    return result
+
+
+def _index(values: Ints, device: torch.device) -> Tensor:
+    return torch.as_tensor(values, device=device)
+
+
+def _ask(
+    asked: Sequence[Asked], bank: Sequence[Tensor], networks: Mapping[str, Network]
+) -> dict[tuple[int, int], tuple[Tensor, Ints]]:
+    """For each table and network: the network's outputs, and [B, inputs] rows into them."""
+    requests: dict[tuple[str, int, bool, int], list[tuple[int, int, Ints]]] = {}
+    first: dict[tuple[str, int, bool, int], NetworkEdges] = {}
+    for number, item in enumerate(asked):
+        for k, edges in enumerate(item.table.networks):
+            ids = item.slots[:, _slots_of(edges)]  # [B, inputs, arity]
+            key = (edges.network, edges.domain, edges.bernoulli, ids.shape[2])
+            requests.setdefault(key, []).append((number, k, ids))
+            first.setdefault(key, edges)
+    result = {}
+    for key, parts in requests.items():
+        arity = key[3]
+        flat = np.concatenate([ids.reshape(-1, arity) for _, _, ids in parts])
+        distinct, inverse = np.unique(flat, axis=0, return_inverse=True)
+        inverse = inverse.reshape(-1)
+        edges = first[key]
+        net = _network(networks, edges.network, edges.clause)
+        inputs = [
+            _stack(bank, distinct[:, j].tolist(), edges.network, edges.clause)
+            for j in range(arity)
+        ]
+        log = net.log_probabilities(
+            inputs, edges.domain, edges.bernoulli, edges.network, edges.clause
+        )
+        offset = 0
+        for number, k, ids in parts:
+            size = ids.shape[0] * ids.shape[1]
+            rows = inverse[offset : offset + size].reshape(ids.shape[:2])
+            result[number, k] = (log, rows)
+            offset += size
+    return result
+
+
+def _slots_of(edges: NetworkEdges) -> Ints:
+    numbers = []
+    for inputs in edges.inputs:
+        row = []
+        for term in inputs:
+            if type(term) is not Slot:
+                place = edges.clause.place
+                raise ModelError(
+                    f"the network {edges.network} is called with {write_term(term)}, which is not "
+                    "a tensor",
+                    file=place.file if place else None,
+                    line=place.line if place else None,
+                    hint="pass a tensor with dpl.goal(..., X=tensor)",
+                )
+            row.append(term.number)
+        numbers.append(row)
+    return np.asarray(numbers, dtype=np.int64)
+
+
+def _network(networks: Mapping[str, Network], name: str, clause: Clause) -> Network:
+    try:
+        return networks[name]
+    except KeyError:
+        known = ", ".join(networks) or "none"
+        place = clause.place
+        raise ModelError(
+            f"the program's network {name} was not given (networks: {known})",
+            file=place.file if place else None,
+            line=place.line if place else None,
+            hint=f"dpl.Model(program, networks={{{name!r}: module}})",
+        ) from None
+
+
+def _stack(bank: Sequence[Tensor], numbers: Sequence[int], name: str, clause: Clause) -> Tensor:
+    tensors = [bank[n] for n in numbers]
+    shapes = {tuple(t.shape) for t in tensors}
+    if len(shapes) > 1:
+        place = clause.place
+        raise ModelError(
+            f"the network {name} gets tensors of different shapes: "
+            + ", ".join(str(list(s)) for s in sorted(shapes)),
+            file=place.file if place else None,
+            line=place.line if place else None,
+            hint="give all inputs of a network one shape",
+        )
+    return torch.stack(tensors)
