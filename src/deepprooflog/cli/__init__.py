@@ -1,0 +1,75 @@
+"""`dprl`, the command line: a module for each command, torch loaded only by those that need it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from deepprooflog.cli import answers, prob, prove, solve
+from deepprooflog.errors import ProofLogError
+
+COMMANDS = (prob, answers, solve, prove)
+
+EPILOG = """\
+example:
+  dprl prob two_ways.pl 's(a)'
+
+exit status: 0 done (bounds instead of an exact probability included), 2 bad input,
+3 the budget ended before there was anything to show, 130 interrupted
+"""
+
+
+class Version(argparse.Action):
+    """Look the version up only when asked: that takes longer than the rest of start-up."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib import metadata
+
+        try:
+            version = metadata.version("deepprooflog")
+        except metadata.PackageNotFoundError:
+            version = "(run from its source, not installed)"
+        print(f"dprl {version}")
+        parser.exit()
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line as one argparse tree."""
+    root = argparse.ArgumentParser(
+        prog="dprl",
+        description="Stochastic logic programs: probabilities, answers and the proofs behind them.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    root.add_argument("--version", action=Version, nargs=0, help="the version, and nothing else")
+    commands = root.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add_parser(commands)
+    return root
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status; what the user got wrong is one message and a 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    arguments = parser().parse_args(argv)
+    try:
+        status: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except ProofLogError as error:
+        message = str(error)
+        placeless = error.file is None and error.line is None
+        print(f"error: {message}" if placeless else message, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has left; Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return status

@@ -1,0 +1,70 @@
+"""`dprl prove FILE QUERY`: the most probable proof, as text or as a document."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deepprooflog.cli import report
+from deepprooflog.cli.arguments import Commands, add_budget, budget, command, program_and_query
+from deepprooflog.errors import Inexact, ProofLogError
+
+if TYPE_CHECKING:
+    from deepprooflog.proof import Proof
+
+FORMATS = ("text", "json", "html", "svg", "latex", "mermaid")
+
+EXAMPLE = """\
+  dprl prove two_ways.pl 's(a)'
+  dprl prove two_ways.pl 's(a)' --format html -o proof.html
+
+text is the tree; html and svg stand alone; latex is a document with a forest tree;
+--json is --format json
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = command(commands, "prove", "the most probable proof of a query", EXAMPLE)
+    parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there, not to the terminal")
+    add_budget(parser, "goals")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the best proof, or write it to a file."""
+    program, query = program_and_query(arguments)
+    import deepprooflog as dpl
+
+    try:
+        proof = dpl.Model(program).best_proof(query, budget=budget(arguments))
+    except Inexact as error:
+        report.budget_note(error, arguments)
+        return 3
+    document = render(proof, "json" if arguments.json else arguments.format)
+    if arguments.output is None:
+        print(document)
+    else:
+        write(arguments.output, document + "\n")
+    return 0
+
+
+def render(proof: Proof, form: str) -> str:
+    """The proof in one of FORMATS."""
+    forms = {
+        "text": proof.__str__,
+        "json": proof.to_json,
+        "html": proof.to_html,
+        "svg": proof.to_svg,
+        "latex": proof.to_latex,
+        "mermaid": proof.to_mermaid,
+    }
+    return forms[form]().rstrip("\n")
+
+
+def write(path: str, document: str) -> None:
+    try:
+        Path(path).write_text(document, encoding="utf-8")
+    except OSError as error:
+        raise ProofLogError(f"cannot write: {error.strerror or error}", file=path) from None

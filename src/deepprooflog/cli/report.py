@@ -1,0 +1,74 @@
+"""What commands print: results on standard output, notes about them on standard error."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+
+from deepprooflog.errors import Inexact, ProofLogError
+
+
+def number(value: float) -> str:
+    """A probability for people; JSON output has all its digits.
+
+    >>> number(0.1 + 0.2), number(1.0), number(2.5e-30)
+    ('0.3', '1', '2.5e-30')
+    """
+    return format(value, ".10g")
+
+
+def interval(lower: float, upper: float | None) -> str:
+    """Bounds for people.
+
+    >>> interval(0.25, 0.5), interval(0.25, None)
+    ('between 0.25 and 0.5', 'at least 0.25')
+    """
+    if upper is None:
+        return f"at least {number(lower)}"
+    return f"between {number(lower)} and {number(upper)}"
+
+
+def columns(rows: Mapping[str, float]) -> str:
+    """Answers and their probabilities, aligned.
+
+    >>> print(columns({"s(b)": 0.676, "s(long)": 0.156}))
+    s(b)     0.676
+    s(long)  0.156
+    """
+    width = max((len(text) for text in rows), default=0)
+    return "\n".join(f"{text:<{width}}  {number(value)}" for text, value in rows.items())
+
+
+def bindings(answer: Mapping[str, str]) -> str:
+    """One answer as Prolog's toplevel writes it.
+
+    >>> bindings({"X": "a", "Y": "[b]"}), bindings({})
+    ('X = a, Y = [b]', 'true')
+    """
+    return ", ".join(f"{name} = {text}" for name, text in answer.items()) or "true"
+
+
+def emit_json(value: Mapping[str, object]) -> None:
+    """One JSON object on one line."""
+    print(json.dumps(value))
+
+
+def note(message: str) -> None:
+    """A remark about a result, where it does not mix with the result."""
+    print(f"note: {message}", file=sys.stderr)
+
+
+def budget_note(error: ProofLogError, arguments: argparse.Namespace) -> None:
+    """Say what the budget cut off and which option to raise."""
+    given = [
+        f"{option} (now {value})"
+        for option, value in (
+            ("--max-goals", arguments.max_goals),
+            ("--max-seconds", arguments.max_seconds),
+        )
+        if value is not None
+    ]
+    exact = "not exact: " if isinstance(error, Inexact) else ""
+    note(f"{exact}{error.message}\ntry: a larger {' or '.join(given or ['--max-goals'])}")

@@ -1,0 +1,155 @@
+"""What the user gets wrong is one message on standard error and status 2, never a traceback."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cli.programs import TWO_WAYS
+from deepprooflog.cli import main
+
+COMMANDS = ("prob", "answers", "solve", "prove")
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a command that must fail with status 2; its message."""
+    try:
+        status = main(arguments)
+    except SystemExit as stop:  # argparse's way out
+        status = stop.code  # type: ignore[assignment]
+    out, err = capsys.readouterr()
+    assert status == 2
+    assert out == ""
+    assert "Traceback" not in err
+    assert err.endswith("\n")
+    return err
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("program.pl").write_text(TWO_WAYS, encoding="utf-8")
+    return "program.pl"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_such_file(command: str, program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    message = refused(capsys, command, "no_such.pl", "s(a)")
+    assert message == "no_such.pl: error: No such file or directory\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_folder(command: str, program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused(capsys, command, ".", "s(a)").startswith(".: error: ")
+
+
+def test_not_utf8(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("latin1.pl").write_bytes("p('é').".encode("latin-1"))
+    assert "UTF-8" in refused(capsys, "prob", "latin1.pl", "p(X)")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("query", ["", "   ", "% only a comment", "."])
+def test_empty_query(
+    command: str, query: str, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refused(capsys, command, program, query).startswith("<query>:")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_syntax_error_in_the_query(
+    command: str, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The place, the line, a caret below it."""
+    lines = refused(capsys, command, program, "s(a, ,b)").splitlines()
+    place = re.fullmatch(r"<query>:1:(\d+): error: .+", lines[0])
+    assert place
+    assert lines[1] == "    s(a, ,b)"
+    assert lines[2] == " " * (3 + int(place[1])) + "^"
+    assert place[1] == "6"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_two_queries(command: str, program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused(capsys, command, program, "s(a). s(b).").startswith("<query>:1:")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_syntax_error_in_the_program(
+    command: str, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("broken.pl").write_text("p(a).\nq(X :- p(X).\n", encoding="utf-8")
+    lines = refused(capsys, command, "broken.pl", "p(a)").splitlines()
+    assert re.match(r"broken\.pl:2:\d+: error: ", lines[0])
+    assert lines[1] == "    q(X :- p(X)."
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_unknown_predicate(command: str, program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    message = refused(capsys, command, program, "s(a, b)")
+    assert "s/2" in message
+    assert "s/1" in message, "a hint at what was meant"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("query", ["X", "3", "s(a), 7"])
+def test_a_query_that_is_no_goal(
+    command: str, query: str, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refused(capsys, command, program, query)
+
+
+def test_partly_labelled(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("partly.pl").write_text("0.5 :: p(a).\np(b).\n", encoding="utf-8")
+    assert refused(capsys, "prob", "partly.pl", "p(X)").startswith("partly.pl:2")
+
+
+def test_labels_above_one(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("much.pl").write_text("0.5 :: p(a).\n0.6 :: p(a).\n", encoding="utf-8")
+    assert refused(capsys, "prob", "much.pl", "p(a)").startswith("much.pl:")
+
+
+def test_no_network(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command line has no networks to give: it must say so, not fail inside."""
+    Path("neural.pl").write_text("nn(net, [X], D, 0..9) :: digit(X, D).\n", encoding="utf-8")
+    assert "net" in refused(capsys, "prob", "neural.pl", "digit(a, 3)")
+
+
+def test_an_error_while_the_goal_runs(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    message = refused(capsys, "solve", program, "X is foo + 1")
+    assert "evaluable" in message
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["prob"],
+        ["prob", "program.pl"],
+        ["guess", "program.pl", "s(a)"],
+        ["prob", "program.pl", "s(a)", "--no-such-option"],
+        ["prob", "program.pl", "s(a)", "--max-goals", "0"],
+        ["prob", "program.pl", "s(a)", "--max-goals", "many"],
+        ["prob", "program.pl", "s(a)", "--max-seconds", "-1"],
+        ["prob", "program.pl", "s(a)", "--max-seconds", "nan"],
+        ["solve", "program.pl", "s(a)", "--limit", "0"],
+        ["prove", "program.pl", "s(a)", "--format", "pdf"],
+        ["prob", "program.pl", "s(a)", "--js"],
+    ],
+    ids=" ".join,
+)
+def test_bad_options(
+    arguments: list[str], program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "dprl" in refused(capsys, *arguments)
+
+
+def test_no_proof(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "s(c)" in refused(capsys, "prove", program, "s(c)")
+
+
+def test_output_that_cannot_be_written(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    message = refused(capsys, "prove", program, "s(a)", "-o", "no_such_folder/proof.html")
+    assert message.startswith("no_such_folder/proof.html: error: cannot write")

@@ -1,0 +1,140 @@
+"""The shape of the code: which package may import which, what stays free of torch, how long a file
+may be."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "deepprooflog"
+
+# From the bottom up: a part imports only itself and what stands on an earlier rung.
+RUNGS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("syntax",),
+    ("logic",),
+    ("graph",),
+    ("score",),
+    ("infer",),
+    ("relational",),
+    ("proof",),
+    ("api",),
+    ("model",),
+    ("mdp",),
+    ("learn",),
+    ("kg",),
+    ("demo",),
+    ("cli", "serve"),
+)
+HEIGHT = {part: height for height, rung in enumerate(RUNGS) for part in rung}
+
+# The public names are gathered in `__init__`; inside, only these use them, as a user would.
+USERS_OF_THE_PUBLIC_NAMES = {"demo", "cli", "serve"}
+
+WITHOUT_TENSORS = ("errors", "syntax", "logic")
+CHECKED = {"graph", "score", "infer", "relational", "model", "mdp", "learn", "kg"}
+TENSOR_LIBRARIES = {"torch", "numpy", "scipy", "jaxtyping", "sklearn"}
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+INNER = [path for path in MODULES if path != PACKAGE / "__init__.py"]
+
+
+def name_of(path: Path) -> str:
+    """The dotted name: src/deepprooflog/logic/unify.py is deepprooflog.logic.unify."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def part_of(module: str) -> str:
+    """The rung's entry a module belongs to; the package itself is the empty string."""
+    return [*module.split("."), ""][1]
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Every module a file imports, with the line, also inside functions and TYPE_CHECKING."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = name_of(path).split(".")
+                drop = node.level - (path.name == "__init__.py")
+                base = ".".join(package[: len(package) - drop] + ([base] if base else []))
+            if base == "deepprooflog":
+                # `from deepprooflog import cli` may name a part or a public name.
+                for alias in node.names:
+                    yield node.lineno, f"{base}.{alias.name}" if alias.name in HEIGHT else base
+            else:
+                yield node.lineno, base
+
+
+@pytest.mark.parametrize("path", INNER, ids=name_of)
+def test_imports_point_downwards(path: Path) -> None:
+    """syntax ← logic ← graph ← score ← infer ← … ← cli, never the other way."""
+    part = part_of(name_of(path))
+    assert part in HEIGHT, f"{part} has no place in the order of packages: give it one in RUNGS"
+    wrong = []
+    for line, module in imports(path):
+        if module.split(".")[0] != "deepprooflog":
+            continue
+        other = part_of(module)
+        if other == "":
+            if part not in USERS_OF_THE_PUBLIC_NAMES:
+                wrong.append(f"{path}:{line} imports the top level; import the module itself")
+        elif HEIGHT.get(other, len(RUNGS)) > HEIGHT[part]:
+            wrong.append(f"{path}:{line} imports {module}, which stands above {part}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in INNER if part_of(name_of(path)) in WITHOUT_TENSORS], ids=name_of
+)
+def test_the_logic_names_no_tensor_library(path: Path) -> None:
+    """syntax and logic are plain Python: they import no torch, not even lazily."""
+    used = [(line, module) for line, module in imports(path)]
+    wrong = [f"{path}:{line}: {m}" for line, m in used if m.split(".")[0] in TENSOR_LIBRARIES]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("part", [*WITHOUT_TENSORS, "cli"])
+def test_importing_it_loads_no_torch(part: str) -> None:
+    """In a fresh interpreter, with all a part's modules and what they bring along."""
+    modules = [name_of(path) for path in INNER if part_of(name_of(path)) == part]
+    names = [module for module in modules if not module.endswith("__main__")]
+    assert names
+    script = (
+        "import importlib, sys\n"
+        f"for name in {names!r}: importlib.import_module(name)\n"
+        "print('torch' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["False"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_file_is_one_idea(path: Path) -> None:
+    """Up to about 400 lines, and a name that says which idea."""
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= 450, f"{path} has {lines} lines: it holds more than one idea"
+    assert path.stem.strip("_") not in {"util", "utils", "helper", "helpers", "misc", "common"}
+
+
+def test_tensor_shapes_are_checked() -> None:
+    """The import hook of conftest.py reaches every module that computes with tensors.
+
+    An `__init__` only gathers names; pytest loads it past the hook when it collects doctests.
+    """
+    files = [path for path in INNER if path.name != "__init__.py"]
+    modules = [name_of(path) for path in files if part_of(name_of(path)) in CHECKED]
+    assert modules
+    for module in modules:
+        loader = type(importlib.import_module(module).__spec__.loader)  # type: ignore[union-attr]
+        assert loader.__module__.startswith("jaxtyping"), f"{module} runs unchecked"

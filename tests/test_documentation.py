@@ -1,0 +1,118 @@
+"""What the pages show is what happens: their commands are run, their programs are the examples.
+
+In README.md and docs/*.md
+
+- a ```console block holds `$ dprl …` lines, each followed by its output, where `...` stands for
+  anything; it runs in the folder examples/;
+- a ```prolog block whose first line is `% name.pl` shows the file examples/name.pl, all of it;
+- a ```python block with `>>>` is a doctest, run in examples/ too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from deepprooflog.cli import main
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TITLE = re.compile(r"% (\w+\.pl)\n")
+OPTIONS = doctest.ELLIPSIS
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block of a page."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT).as_posix()}:{self.line}"
+
+
+def blocks(language: str) -> list[Block]:
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in FENCE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            if match[1] == language:
+                found.append(Block(page, line, match[1], match[2]))
+    return found
+
+
+def commands(block: Block) -> list[tuple[str, str]]:
+    """The block's `$` lines, each with the output below it."""
+    parts = re.split(r"^\$ (.*)\n", block.text, flags=re.MULTILINE)
+    return list(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def output_of(command: str) -> str:
+    """Run one `dprl …` line and give what a terminal would show."""
+    words = shlex.split(command, comments=True)
+    assert words[0] == "dprl", f"only dprl commands are run, not {words[0]}"
+    shown = io.StringIO()
+    # argparse leaves by SystemExit after --help and after an unknown option.
+    with (
+        contextlib.redirect_stdout(shown),
+        contextlib.redirect_stderr(shown),
+        contextlib.suppress(SystemExit),
+    ):
+        main(words[1:])
+    return shown.getvalue()
+
+
+@pytest.mark.parametrize("block", blocks("console"), ids=str)
+def test_commands_print_what_is_shown(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = commands(block)
+    if not any(command.startswith("dprl") for command, _ in lines):
+        assert all(command.startswith(("make", "pip", "git")) for command, _ in lines)
+        return
+    monkeypatch.chdir(EXAMPLES)
+    monkeypatch.setenv("COLUMNS", "100")
+    for command, expected in lines:
+        got = output_of(command)
+        same = doctest.OutputChecker().check_output(expected, got, OPTIONS)
+        assert same, f"{block}: $ {command}\nexpected:\n{expected}\ngot:\n{got}"
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in blocks("prolog") if TITLE.match(block.text)], ids=str
+)
+def test_programs_are_the_examples(block: Block) -> None:
+    title = TITLE.match(block.text)
+    assert title
+    assert (EXAMPLES / title[1]).read_text(encoding="utf-8") == block.text
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=str)
+def test_python_blocks_are_doctests(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    test = doctest.DocTestParser().get_doctest(block.text, {}, str(block), str(block.page), 0)
+    assert test.examples, "a python block shows its results with >>>"
+    failures: list[str] = []
+    doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=failures.append)
+    assert not failures, "\n".join(failures)
+
+
+def test_every_example_is_read() -> None:
+    """An example that does not load would greet its first user with an error."""
+    from deepprooflog.logic.program import Program
+
+    programs = sorted(EXAMPLES.glob("*.pl"))
+    assert programs
+    for path in programs:
+        Program.read(path)
