@@ -7,7 +7,7 @@ They need no network and no torch. For programs with networks or an embedding sc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 
 from deepprooflog.errors import ProgramError
@@ -15,17 +15,16 @@ from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.semiring import BooleanSemiring, FractionSemiring, evaluate
 from deepprooflog.infer.success import Method, Success, answer_weights, require_exact, success
+from deepprooflog.logic.answers import answer_text, bindings_text
 from deepprooflog.logic.body import conjunction
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.query import Query, parse_query
+from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
 from deepprooflog.logic.solver import Solver
 from deepprooflog.score.edges import fractions
 from deepprooflog.score.fixed import fixed_weights
-from deepprooflog.syntax.terms import Term, Var
-from deepprooflog.syntax.writer import Names, write_term
 
 
 def prob(
@@ -90,7 +89,7 @@ def answers(
     >>> answers(Program("0.3 :: p(a). 0.7 :: p(b)."), "p(X)")
     {'p(b)': 0.7, 'p(a)': 0.3}
     """
-    parsed = parse_query(query, program.operators)
+    parsed = program.query(query)
     interner = Interner()
     goal = start(parsed.atoms, interner)
     weights = answer_weights(
@@ -146,40 +145,14 @@ def solve(
     >>> list(solve(Program("p(a). p(b)."), "p(X)"))
     [{'X': 'a'}, {'X': 'b'}]
     """
-    parsed = parse_query(query, program.operators)
+    parsed = program.query(query)
     solver = Solver(program, occurs_check=program.occurs_check, budget=budget)
     for _ in solver.run(conjunction(parsed.atoms)):
         yield bindings_text(parsed, program)
 
 
-def bindings_text(query: Query, program: Program) -> dict[str, str]:
-    """The current bindings of a query's variables as text; variables left open keep one name."""
-    shown = {n: v for n, v in query.variables.items() if not n.startswith("_")}
-    names = Names()
-    return {
-        name: write_term(var, operators=program.operators, variable_names=names, priority=699)
-        for name, var in shown.items()
-    }
-
-
-def answer_text(query: Query, program: Program, answer: Sequence[Term]) -> str:
-    """The query under an answer, as Prolog text."""
-    from deepprooflog.syntax.terms import variables
-
-    free: list[Var] = variables(*query.atoms)
-    for var, value in zip(free, answer, strict=True):
-        var.ref = value
-    try:
-        return ", ".join(
-            write_term(a, operators=program.operators, priority=999) for a in query.atoms
-        )
-    finally:
-        for var in free:
-            var.ref = None
-
-
 def _begin(program: Program, query: str | Query) -> tuple[Query, Goal, Interner]:
-    parsed = parse_query(query, program.operators)
+    parsed = program.query(query)
     interner = Interner()
     return parsed, start(parsed.atoms, interner), interner
 

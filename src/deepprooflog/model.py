@@ -26,11 +26,12 @@ from deepprooflog.infer.sample import Sample, sample
 from deepprooflog.infer.success import Success, answer_weights, require_exact, success
 from deepprooflog.infer.tabled import ONE, Tabled, tabulate
 from deepprooflog.infer.tabled_grad import tabled_log_values
+from deepprooflog.logic.answers import answer_text
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.query import Query, parse_query
+from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
 from deepprooflog.proof.build import Derivation, build_proof
 from deepprooflog.proof.tree import Proof
@@ -207,8 +208,6 @@ class Model(nn.Module):
         Under a scorer that renormalises, an answer's probability differs from that of the ground
         goal: it is the weight of the derivations of the open goal that end in it.
         """
-        from deepprooflog.api import answer_text
-
         query, state, interner = self._begin(goal)
         found = answer_weights(
             self.program, state, interner, self._weigh(query), local=self.scorer.local,
@@ -264,10 +263,10 @@ class Model(nn.Module):
 
     def _queries(self, goals: Goals) -> list[Query]:
         many = [goals] if isinstance(goals, str | Query) else list(goals)
-        return [parse_query(g, self.program.operators) for g in many]
+        return [self.program.query(g) for g in many]
 
     def _begin(self, goal: str | Query) -> tuple[Query, Goal, Interner]:
-        query = parse_query(goal, self.program.operators)
+        query = self.program.query(goal)
         interner = Interner()
         return query, start(query.atoms, interner), interner
 

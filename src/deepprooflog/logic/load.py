@@ -15,7 +15,7 @@ from deepprooflog.logic.labels import parse_label
 from deepprooflog.logic.program import Kind, Predicate, kind_of
 from deepprooflog.syntax.dcg import translate
 from deepprooflog.syntax.operators import Operators
-from deepprooflog.syntax.reader import Fact, ReadTerm, read_program
+from deepprooflog.syntax.reader import Fact, Flags, ReadTerm, read_program
 from deepprooflog.syntax.terms import (
     TRUE,
     Atom,
@@ -53,22 +53,22 @@ class Loaded:
 
     predicates: dict[Functor, Predicate]
     operators: Operators
-    flags: dict[str, str]
+    flags: Flags
 
 
 def load(text: str, file: str) -> Loaded:
     """Read a program's text. Errors carry file, line and the line's text."""
     operators = Operators()
     entries: dict[Functor, Entries] = {}
-    flags: dict[str, str] = {}
+    flags = Flags()
     lines: list[str] | None = None
-    for item in read_program(text, file, operators):
+    for item in read_program(text, file, operators, flags=flags):
         if type(item) is Fact:
             _entries(entries, item.functor, file).add_fact(item.args, item.line)
             continue
         assert type(item) is ReadTerm
         try:
-            _add(item, entries, flags, file)
+            _add(item, entries, file)
         except ProgramError as e:
             if e.line is None:
                 lines = lines or text.split("\n")
@@ -89,12 +89,10 @@ def _entries(entries: dict[Functor, Entries], functor: Functor, file: str) -> En
     return found
 
 
-def _add(
-    item: ReadTerm, entries: dict[Functor, Entries], flags: dict[str, str], file: str
-) -> None:
+def _add(item: ReadTerm, entries: dict[Functor, Entries], file: str) -> None:
     term = deref(item.term)
     if type(term) is Struct and term.functor is DIRECTIVE:
-        _directive(term.args[0], entries, flags, file)
+        _directive(term.args[0], entries, file)
         return
     if type(term) is Struct and term.functor is QUERY:
         raise ProgramError(
@@ -167,9 +165,7 @@ def _check_labelled(head: Struct | Atom, body: tuple[Term, ...]) -> None:
         )
 
 
-def _directive(
-    term: Term, entries: dict[Functor, Entries], flags: dict[str, str], file: str
-) -> None:
+def _directive(term: Term, entries: dict[Functor, Entries], file: str) -> None:
     term = deref(term)
     functor = functor_of(term)
     if functor is DYNAMIC:
@@ -178,10 +174,6 @@ def _directive(
             _entries(entries, spec, file)
         return
     if functor is not None and functor.name in IGNORED:
-        if functor.name == "set_prolog_flag" and type(term) is Struct:
-            flag, value = (deref(a) for a in term.args)
-            if type(flag) is Atom and type(value) is Atom:
-                flags[flag.name] = value.name
         return
     raise ProgramError(
         f"the directive {write_term(term)} is not supported",

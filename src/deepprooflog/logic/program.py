@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural, Trainable
+from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural, Trainable, abstract
 from deepprooflog.logic.index import Entries
+from deepprooflog.logic.query import Query, parse_query
 from deepprooflog.syntax.operators import Operators
-from deepprooflog.syntax.terms import Functor, Struct, Term
+from deepprooflog.syntax.reader import Flags
+from deepprooflog.syntax.terms import Atom, Functor, Struct, Term
 
 Order = Literal["written", "bound_first"]
 
@@ -68,9 +70,9 @@ class Program:
         self.order: Order = order
         self.occurs_check = occurs_check
         self.operators: Operators = loaded.operators
-        self.flags: Mapping[str, str] = loaded.flags
+        self.flags: Flags = loaded.flags
         self.predicates: Mapping[Functor, Predicate] = loaded.predicates
-        self.without_fact: Struct | None = None
+        self._left_out: Mapping[Functor, frozenset[Term]] = {}
         self._reaching: frozenset[Functor] | None = None
 
     @classmethod
@@ -88,6 +90,10 @@ class Program:
             ) from None
         return cls(text, file=str(path), order=order, occurs_check=occurs_check)
 
+    def query(self, query: str | Term | Query) -> Query:
+        """A query read with the program's operators and flags."""
+        return parse_query(query, self.operators, self.flags)
+
     def defines(self, functor: Functor) -> bool:
         """True when the program has clauses (or a `dynamic` declaration) for the predicate."""
         return functor in self.predicates
@@ -95,9 +101,9 @@ class Program:
     def candidates(self, functor: Functor, args: Sequence[Term]) -> Sequence[Clause]:
         """The clauses that may match a call, in source order."""
         found = self.predicates[functor].entries.candidates(args)
-        left_out = self.without_fact
-        if left_out is not None and left_out.functor is functor:
-            return [c for c in found if c.body or c.head != left_out]
+        left_out = self._left_out.get(functor)
+        if left_out is not None:
+            return [c for c in found if c.body or c.head not in left_out]
         return found
 
     def is_stochastic(self, functor: Functor) -> bool:
@@ -113,7 +119,7 @@ class Program:
             self._reaching = reaching(self.predicates)
         return functor in self._reaching
 
-    def without(self, fact: Struct) -> Program:
+    def without(self, fact: Struct | Atom) -> Program:
         """A view of the program with one fact left out (a training query that is itself a fact).
 
         >>> from deepprooflog.syntax.reader import read_term
@@ -122,7 +128,10 @@ class Program:
         1
         """
         view = copy.copy(self)
-        view.without_fact = fact
+        others = self._left_out.get(fact.functor, frozenset())
+        # As clause heads are: bindings followed, variables numbered.
+        head = abstract(fact, {})
+        view._left_out = {**self._left_out, fact.functor: others | {head}}
         return view
 
     def clauses(self) -> Iterator[Clause]:

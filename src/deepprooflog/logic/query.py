@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.logic.body import conjuncts
+from deepprooflog.logic.body import (
+    CALL,
+    CUT,
+    after_cut,
+    conjunction,
+    conjuncts,
+    has_nested_cut,
+)
 from deepprooflog.syntax.operators import Operators
-from deepprooflog.syntax.reader import read_term
+from deepprooflog.syntax.reader import Flags, read_term
 from deepprooflog.syntax.terms import (
     FALSE,
     TRUE,
@@ -62,14 +69,16 @@ def goal(text: str, /, **values: object) -> Query:
     return Query(query.atoms, free, tuple(lift.tensors))
 
 
-def parse_query(query: str | Term | Query, operators: Operators | None = None) -> Query:
+def parse_query(
+    query: str | Term | Query, operators: Operators | None = None, flags: Flags | None = None
+) -> Query:
     """A query from text (its final '.' may be missing) or from a term."""
     if isinstance(query, Query):
         return query
     if isinstance(query, str):
         if not query.strip().rstrip("."):
             raise ProgramError("the query is empty", hint="for example  p(X)")
-        read = read_term(query, operators, file="<query>", end_optional=True)
+        read = read_term(query, operators, flags=flags, file="<query>", end_optional=True)
         term, variables = read.term, read.variables
     else:
         term, variables = query, {}
@@ -79,7 +88,14 @@ def parse_query(query: str | Term | Query, operators: Operators | None = None) -
     for atom in atoms:
         if functor_of(atom) is None:
             raise ProgramError(f"{write_term(atom)} is not a goal", hint="for example  p(X)")
-    return Query(atoms, variables)
+    return Query(_committed(atoms), variables)
+
+
+def _committed(atoms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """A query's cuts as guards of their own: `p, !, q` is `once(p), q`."""
+    if any(has_nested_cut(a) for a in atoms):
+        return (Struct(CALL, (conjunction(atoms),)),)
+    return tuple(after_cut(atoms)) or (TRUE,) if CUT in atoms else atoms
 
 
 class _Lift:
@@ -90,8 +106,23 @@ class _Lift:
         self._slots: dict[int, Slot] = {}
 
     def __call__(self, value: object, name: str) -> Term:
-        if isinstance(value, list | tuple):
-            return make_list([self(v, name) for v in value])
+        # The lists still open, innermost last: the elements to come and the terms of those done.
+        open_: list[tuple[Iterator[object], list[Term]]] = []
+        while True:
+            if isinstance(value, list | tuple):
+                open_.append((iter(value), []))
+            else:
+                term = self._constant(value, name)
+                if not open_:
+                    return term
+                open_[-1][1].append(term)
+            while (value := next(open_[-1][0], _END)) is _END:
+                term = make_list(open_.pop()[1])
+                if not open_:
+                    return term
+                open_[-1][1].append(term)
+
+    def _constant(self, value: object, name: str) -> Term:
         if isinstance(value, bool):
             return TRUE if value else FALSE
         if isinstance(value, int):
@@ -112,3 +143,6 @@ class _Lift:
             f"{name} is a {type(value).__name__}, which has no term",
             hint="pass numbers, strings, lists, tensors or terms",
         )
+
+
+_END = object()

@@ -1,0 +1,34 @@
+"""Answers as Prolog text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.query import Query
+from deepprooflog.syntax.terms import Term, Var, variables
+from deepprooflog.syntax.writer import Names, write_term
+
+
+def bindings_text(query: Query, program: Program) -> dict[str, str]:
+    """The current bindings of a query's variables as text; variables left open keep one name."""
+    shown = {n: v for n, v in query.variables.items() if not n.startswith("_")}
+    names = Names()
+    return {
+        name: write_term(var, operators=program.operators, variable_names=names, priority=699)
+        for name, var in shown.items()
+    }
+
+
+def answer_text(query: Query, program: Program, answer: Sequence[Term]) -> str:
+    """The query under an answer, as Prolog text."""
+    free: list[Var] = variables(*query.atoms)
+    for var, value in zip(free, answer, strict=True):
+        var.ref = value
+    try:
+        return ", ".join(
+            write_term(a, operators=program.operators, priority=999) for a in query.atoms
+        )
+    finally:
+        for var in free:
+            var.ref = None
