@@ -15,7 +15,7 @@ from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.semiring import BooleanSemiring, FractionSemiring, evaluate
 from deepprooflog.infer.success import Method, Success, answer_weights, require_exact, success
-from deepprooflog.logic.answers import answer_text, bindings_text
+from deepprooflog.logic.answers import answers_text, bindings_text, probability
 from deepprooflog.logic.body import conjunction
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.goal import Goal, Interner
@@ -41,9 +41,9 @@ def prob(
 
     Raises `Inexact`, with bounds, when the budget ends first.
     """
-    parsed, goal, interner = _begin(program, query)
+    _, goal, interner = _begin(program, query)
     result = _success(program, goal, interner, budget, method)
-    return _rounded(require_exact(result, goal))
+    return probability(require_exact(result, goal))
 
 
 def measure(
@@ -54,7 +54,7 @@ def measure(
     method: Method = "auto",
 ) -> Success:
     """p_success(query) with its bounds, the method used and the number of goals."""
-    parsed, goal, interner = _begin(program, query)
+    _, goal, interner = _begin(program, query)
     return _success(program, goal, interner, budget, method)
 
 
@@ -70,7 +70,7 @@ def bounds(
     >>> bounds(Program("0.5 :: p :- p. 0.25 :: p."), "p", Budget(max_goals=100))
     (0.5, 0.5)
     """
-    parsed, goal, interner = _begin(program, query)
+    _, goal, interner = _begin(program, query)
     result = _success(program, goal, interner, budget, "auto")
     return result.lower, result.upper
 
@@ -95,10 +95,7 @@ def answers(
     weights = answer_weights(
         program, goal, interner, fixed_weights(program), budget=budget, method=method
     )
-    found = {
-        answer_text(parsed, program, answer): _rounded(log) for answer, log in weights.items()
-    }
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
+    return answers_text(parsed, program, weights)
 
 
 def exact_fraction(
@@ -160,12 +157,4 @@ def _begin(program: Program, query: str | Query) -> tuple[Query, Goal, Interner]
 def _success(
     program: Program, goal: Goal, interner: Interner, budget: Budget | None, method: Method
 ) -> Success:
-    return success(
-        program, goal, interner, fixed_weights(program), budget=budget, method=method
-    )
-
-
-def _rounded(log: float) -> float:
-    """exp(log), with the last bits that logarithms lose rounded away."""
-    p = math.exp(log)
-    return float(f"{p:.15g}")
+    return success(program, goal, interner, fixed_weights(program), budget=budget, method=method)

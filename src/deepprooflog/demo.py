@@ -1,4 +1,4 @@
-"""The showcase that `make demo` runs: programs, probabilities, learning and proofs in one minute."""
+"""The showcase that `make demo` runs: probabilities, proofs and learning in one minute."""
 
 from __future__ import annotations
 
@@ -96,12 +96,8 @@ def _addition() -> None:
         for (a1, a0), (b1, b0) in digits.tolist():
             total = 10 * (a1 + b1) + a0 + b0
             written = [int(c) for c in reversed(f"{total:02d}")]
-            goals.append(
-                dpl.goal(
-                    "add(X, Y, Z, 0)",
-                    X=[picture(a0), picture(a1)], Y=[picture(b0), picture(b1)], Z=written,
-                )  # fmt: skip
-            )
+            x, y = [picture(a0), picture(a1)], [picture(b0), picture(b1)]
+            goals.append(dpl.goal("add(X, Y, Z, 0)", X=x, Y=y, Z=written))
         return goals, digits
 
     network = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10))
@@ -119,7 +115,7 @@ def _addition() -> None:
     for epoch in range(61):
         loss = -model.log_prob(compiled).mean()
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         if epoch % 20 == 0:
             print(f"epoch {epoch:3d}   −log p = {loss.item():.4f}")

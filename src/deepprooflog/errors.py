@@ -8,6 +8,9 @@ a.pl:1:5: error: unexpected ')'
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class ProofLogError(Exception):
     """Base of every error the library raises on purpose.
@@ -74,15 +77,22 @@ class Inexact(ProofLogError):
     """The budget ended before the answer was exact; `lower` and `upper` bound it.
 
     `upper` is None where unlabelled alternatives may add up to more than 1, so that only the lower
-    bound holds.
+    bound holds. `found` holds lower bounds of the answers met so far, where answers were asked for.
     """
 
     def __init__(
-        self, message: str, *, lower: float, upper: float | None, hint: str | None = None
+        self,
+        message: str,
+        *,
+        lower: float,
+        upper: float | None,
+        hint: str | None = None,
+        found: Mapping[Any, float] | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.lower = lower
         self.upper = upper
+        self.found = found or {}
 
 
 class ModelError(ProofLogError):

@@ -1,6 +1,6 @@
 """Model: a program, its networks and its scorer, as one differentiable module.
 
-    log p_success(q) = log Σ over derivations d of q of  Π p(G_{i+1} | G_i)
+log p_success(q) = log Σ over derivations d of q of  Π p(G_{i+1} | G_i)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from deepprooflog.infer.sample import Sample, sample
 from deepprooflog.infer.success import Success, answer_weights, require_exact, success
 from deepprooflog.infer.tabled import ONE, Tabled, tabulate
 from deepprooflog.infer.tabled_grad import tabled_log_values
-from deepprooflog.logic.answers import answer_text
+from deepprooflog.logic.answers import answers_text
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
@@ -116,7 +116,9 @@ class Model(nn.Module):
 
     # -- batches ---------------------------------------------------------------------------------
 
-    def compile(self, goals: Goals, budget: Budget | None = None) -> Compiled:
+    def compile(  # type: ignore[override]
+        self, goals: Goals, budget: Budget | None = None
+    ) -> Compiled:
         """Explore the goal graphs of a batch once, to be used with `log_prob` many times."""
         queries = self._queries(goals)
         batch = bundle(self.program, queries, budget)
@@ -195,9 +197,7 @@ class Model(nn.Module):
         query, state, _ = self._begin(goal)
         return float(np.exp(require_exact(self.success(query, budget), state)))
 
-    def bounds(
-        self, goal: str | Query, budget: Budget | None = None
-    ) -> tuple[float, float | None]:
+    def bounds(self, goal: str | Query, budget: Budget | None = None) -> tuple[float, float | None]:
         """Lower and upper bound on p_success within the budget."""
         result = self.success(goal, budget)
         return result.lower, result.upper
@@ -213,8 +213,7 @@ class Model(nn.Module):
             self.program, state, interner, self._weigh(query), local=self.scorer.local,
             budget=budget,
         )  # fmt: skip
-        named = {answer_text(query, self.program, a): float(np.exp(v)) for a, v in found.items()}
-        return dict(sorted(named.items(), key=lambda item: -item[1]))
+        return answers_text(query, self.program, found)
 
     def best_proof(self, goal: str | Query, budget: Budget | None = None) -> Proof:
         """The most probable derivation of a goal, as a proof tree."""
@@ -225,22 +224,21 @@ class Model(nn.Module):
             weights = weigh(graph, graph.choices)
             path = best_path(graph, weights, int(graph.roots[0]))
             if path is None:
-                raise _no_proof(query, graph.stopped)
-            return build_proof(
-                self.program, query,
-                Derivation([graph.choices[e] for e in path], [float(weights[e]) for e in path]),
-            )  # fmt: skip
-        table = tabulate(self.program, interner.goal(state.atoms), interner, budget)
-        weights = weigh(None, table.system.choices)
-        chosen = None
-        for unknown in table.answers.values():
-            chosen = best_productions(table.system, weights, unknown)
-        if chosen is None:
-            raise _no_proof(query, table.stopped)
-        steps = [p for p in chosen if table.system.choices[p] is not ONE]
-        derivation = Derivation(
-            [table.system.choices[p] for p in steps], [float(weights[p]) for p in steps]
-        )
+                raise ProgramError(f"{query} has no proof")
+            choices, steps = graph.choices, path
+        else:
+            closed = interner.goal(state.atoms)
+            table = tabulate(self.program, closed, interner, budget)
+            if not table.complete:
+                raise _over_budget(state, table.stopped)
+            weights = weigh(None, table.system.choices)
+            unknown = next(iter(table.answers.values()), None)
+            found = None if unknown is None else best_productions(table.system, weights, unknown)
+            if found is None:
+                raise ProgramError(f"{query} has no proof")
+            choices = table.system.choices
+            steps = [p for p in found if choices[p] is not ONE]
+        derivation = Derivation([choices[e] for e in steps], [float(weights[e]) for e in steps])
         return build_proof(self.program, query, derivation)
 
     def sample(
@@ -285,16 +283,14 @@ class Weigher:
         device = model.labels.logits.device
         self.bank = [torch.as_tensor(t).to(device) for t in query.tensors]
 
-    def __call__(
-        self, graph: GoalGraph | None, choices: Sequence[Choice]
-    ) -> NDArray[np.float64]:
+    def __call__(self, graph: GoalGraph | None, choices: Sequence[Choice]) -> NDArray[np.float64]:
         model = self.model
         slots = np.arange(len(self.bank), dtype=np.int64)[None, :]
         asked = [Asked(edge_table(choices), graph, slots)]
         with torch.no_grad():
-            weights = edge_weights(
-                asked, self.bank, model._networks(), model.labels, model.scorer
-            )[0]
+            weights = edge_weights(asked, self.bank, model._networks(), model.labels, model.scorer)[
+                0
+            ]
         return weights[:, 0].cpu().numpy()
 
 
@@ -305,8 +301,3 @@ def _over_budget(goal: Goal, stopped: str | None) -> Inexact:
         upper=None,
         hint=f"a larger {stopped}, or Model.bounds for what can be said within the budget",
     )
-
-
-def _no_proof(query: Query, stopped: str | None) -> ProgramError:
-    why = "" if stopped is None else f" within the budget ({stopped})"
-    return ProgramError(f"{query} has no proof{why}")

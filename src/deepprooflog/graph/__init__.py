@@ -1,1 +1,1 @@
-"""Goal graphs: goals and edges as arrays, explored from the step, and the order to solve them in."""
+"""Goal graphs: goals and edges as arrays, explored from the step, and an order to solve them."""

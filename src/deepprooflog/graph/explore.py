@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from deepprooflog.errors import ProofLogError
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
@@ -28,6 +29,10 @@ from deepprooflog.syntax.terms import Var, variables
 CHECK_LENGTH = 12
 
 RECURSION = "growing recursion"
+
+# Edges between two looks at the budget while one goal is expanded: a builtin such as
+# `between(1, inf, X)` never ends.
+LOOK = 1024
 
 
 def explore(
@@ -80,16 +85,18 @@ class _Exploration:
             if max_depth is not None and self.depth[node] >= max_depth:
                 self.cut_by_depth.append(node)
                 continue
-            edges = len(self.choices)
+            nodes, edges = len(self.goals), len(self.choices)
             try:
                 grows = self._expand(node)
             except BudgetExceeded:
-                # A guard did not end: the goal counts as not expanded.
-                del self.source[edges:], self.target[edges:], self.choices[edges:]
-                del self.twin[edges:]
+                stopped = self._limit() or "max_steps"
+                self._forget(nodes, edges)
                 self.queue.appendleft(node)
-                stopped = "max_seconds" if self._late() else "max_steps"
                 break
+            except ProofLogError as error:
+                if error.line is None:
+                    self._blame(node, error)
+                raise
             if grows:
                 stopped = RECURSION
                 break
@@ -116,6 +123,8 @@ class _Exploration:
         budget = self.budget.remaining(self.deadline)
         for step in successors(self.program, self.goals[node], self.interner, budget):
             edge = len(self.choices)
+            if not edge % LOOK and self._limit() is not None:
+                raise BudgetExceeded("a goal has more successors than the budget allows")
             goal = step.goal
             self.twin.append(seen.setdefault(goal, edge))
             before = len(self.goals)
@@ -126,6 +135,34 @@ class _Exploration:
             if target >= before and len(goal.atoms) >= self.check_length:
                 grows = grows or self._repeats(target)
         return grows
+
+    def _forget(self, nodes: int, edges: int) -> None:
+        """Take back an expansion that did not end: a goal is expanded in full or not at all."""
+        del self.source[edges:], self.target[edges:], self.choices[edges:], self.twin[edges:]
+        while self.queue and self.queue[-1] >= nodes:
+            self.queue.pop()
+        for goal in self.goals[nodes:]:
+            self.atoms -= len(goal.atoms)
+            del self.number[goal]
+        del self.goals[nodes:], self.parent[nodes:], self.depth[nodes:]
+
+    def _blame(self, node: int, error: ProofLogError) -> None:
+        """Point an error at the clause that brought in the node's leftmost atom."""
+        length = len(self.goals[node].atoms)
+        child, above = node, self.parent[node]
+        while above >= 0:
+            if len(self.goals[above].atoms) <= length:
+                edge = next(
+                    e for e, ends in enumerate(zip(self.source, self.target, strict=True))
+                    if ends == (above, child)
+                )  # fmt: skip
+                clause = self.choices[edge].clause
+                if clause is not None and clause.place is not None:
+                    error.file, error.line = clause.place.file, clause.place.line
+                    return
+                # A control construct was opened: its own clause is further up.
+                length = len(self.goals[above].atoms)
+            child, above = above, self.parent[above]
 
     def _node(self, goal: Goal, parent: int) -> int:
         number = self.number.get(goal)
@@ -140,30 +177,33 @@ class _Exploration:
         return number
 
     def _project(self, goal: Goal) -> Goal:
-        """Without answers to track, what matters of them is which open variables are the query's."""
+        """Without answers to track, all that matters is which open variables are the query's."""
         if self.track_answers or not goal.answer:
             return goal
         if not goal.atoms:
             return Goal(())
         inside = set(variables(*goal.atoms))
         kept = [v for v in variables(*goal.answer) if v in inside]
-        return Goal(goal.atoms, tuple(sorted(kept, key=_index)), len(inside))
+        ordered: list[Var] = sorted(kept, key=_index)
+        return Goal(goal.atoms, tuple(ordered), len(inside))
 
     def _repeats(self, node: int) -> bool:
-        """True when an ancestor makes the same call in front of a shorter, unchanged continuation."""
-        atoms = self.goals[node].atoms
+        """True when an ancestor made the same call and its continuation still waits behind it."""
+        goals = self.goals
+        atoms = goals[node].atoms
         self.check_length = 2 * len(atoms)
         call = self.interner.goal(atoms[:1])
+        shortest = len(atoms)
         above = self.parent[node]
         while above >= 0:
-            other = self.goals[above].atoms
-            n = len(other) - 1
-            if (
-                n < len(atoms) - 1
-                and self.interner.goal(other[:1]) == call
-                and self.interner.goal(other[1:]) == self.interner.goal(atoms[len(atoms) - n :])
-            ):
-                return True
+            length = len(goals[above].atoms)
+            # A step takes one atom away at most: while all goals in between are at least as long
+            # as the ancestor, its continuation has not been touched.
+            if length <= shortest:
+                other = goals[above].atoms[:1]
+                if length < len(atoms) and self.interner.goal(other) == call:
+                    return True
+                shortest = length
             above = self.parent[above]
         return False
 
@@ -196,4 +236,3 @@ def _ints(values: Sequence[int]) -> Ints:
 
 def _index(var: Var) -> int:
     return var.index
-

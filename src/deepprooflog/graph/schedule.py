@@ -2,9 +2,9 @@
 
 Goals that cannot reach True have value 0 and are left out. The rest falls into strongly connected
 components; `components` lists them so that every edge leads into the same or an earlier component.
-Nearly all have one goal without a loop and are solved by one sum; the others are *cyclic* and need a
-linear solve (or, in other semirings, a closure). `levels` groups components that do not depend on
-each other, for engines that do many at once. Every semiring runs on this one schedule.
+Nearly all have one goal without a loop and are solved by one sum; the others are *cyclic* and need
+a linear solve (or, in other semirings, a closure). `levels` groups components that do not depend
+on each other, for engines that do many at once. Every semiring runs on this one schedule.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A batch is templates × slot matrix × tensor bank. Slots are renumbered by first occurrence; queries
 that then agree are one *template* and are explored once, with row b of the slot matrix saying which
-tensors of the bank query b has in the template's slots. Queries that are alone in their template are
-explored together into one graph, in which goals they have in common are met once.
+tensors of the bank query b has in the template's slots. Queries that are alone in their template
+are explored together into one graph, in which goals they have in common are met once.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     reach(G) = Σ over steps G' → G of  weight(step) · reach(G')       reach(query) = 1
 
-The weight of every answer is the reach of its True node, all found by solving the turned graph once.
+The weight of every answer is the reach of its True node: solving the turned graph finds them all.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
+from deepprooflog.errors import Inexact
+from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.polynomial import System
@@ -19,11 +21,16 @@ Floats = NDArray[np.float64]
 def best_path(graph: GoalGraph, weights: Floats, root: int) -> list[int] | None:
     """The edges of the best derivation from `root` to True; None when there is none.
 
-    By the max semiring; of derivations with equal weight the shortest is taken.
+    By the max semiring; of derivations with equal weight the shortest is taken. In a graph that is
+    not complete a derivation is returned only when none through an open goal can be better: no
+    weight exceeds 1, so what an open goal could still give is bounded by the way to it. Otherwise
+    `Inexact` says what was found.
     """
     semiring = MaxSemiring()
     items = [(w, -1) for w in weights.tolist()]
     values = evaluate(schedule(graph), items, semiring)
+    if not graph.complete:
+        _refuse_better_outside(graph, items, root, values[root][0])
     if values[root][0] == -math.inf:
         return None
     path: list[int] = []
@@ -34,6 +41,21 @@ def best_path(graph: GoalGraph, weights: Floats, root: int) -> list[int] | None:
         path.append(best)
         node = int(graph.target[best])
     return path
+
+
+def _refuse_better_outside(
+    graph: GoalGraph, items: list[tuple[float, int]], root: int, found: float
+) -> None:
+    semiring = MaxSemiring()
+    outside = evaluate(schedule(graph, graph.open), items, semiring)[root][0]
+    if outside > found:
+        raise Inexact(
+            f"{goal_text(graph.goals[root])}: a better proof may lie outside the budget "
+            f"({graph.stopped}, {graph.nodes:,} goals)",
+            lower=math.exp(found),
+            upper=math.exp(outside),
+            hint=f"a larger {graph.stopped}",
+        )
 
 
 def best_productions(system: System, weights: Floats, goal: int) -> list[int] | None:

@@ -134,7 +134,8 @@ class _Local:
             i = position[system.target[p]]
             own = [position[f] for f in (system.left[p], system.right[p]) if f in position]
             rest = w[p] + sum(
-                float(log[f]) for f in (system.left[p], system.right[p])
+                float(log[f])
+                for f in (system.left[p], system.right[p])
                 if f >= 0 and f not in position
             )
             if rest == -math.inf:

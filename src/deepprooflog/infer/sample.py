@@ -8,7 +8,7 @@ proportion and the derivation's `log_factor` takes up what they exceed 1 by, so 
     p_success = E[ exp(log_factor) · succeeded ]
 
 whatever the weights. With `memory`, steps into goals the derivation has visited are not taken and
-the weights that are left are scaled up to their old sum: a different process, and the sample says so.
+the weights that are left are scaled up to their old sum: another process, and the sample says so.
 """
 
 from __future__ import annotations

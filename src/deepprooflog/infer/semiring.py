@@ -3,8 +3,8 @@
     value(G) = ⊕ over steps G → G' of  weight(step) ⊗ value(G')      value(True) = 1
 
 A semiring says what ⊕ and ⊗ are and how to close a cycle. Probabilities in log space, best
-derivations, provability and exact fractions all run through `evaluate`; the batched tensor engine is
-tested against it.
+derivations, provability and exact fractions all run through `evaluate`; the batched tensor engine
+is tested against it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class LogSemiring(Semiring[float]):
         if not (np.isfinite(solved).all() and (solved[:, 1] > 0).all()):
             return None
         with np.errstate(divide="ignore"):
-            return (np.log(np.maximum(solved[:, 0], 0.0)) + top).tolist()
+            values: list[float] = (np.log(np.maximum(solved[:, 0], 0.0)) + top).tolist()
+        return values
 
 
 class FractionSemiring(Semiring[Fraction]):

@@ -1,15 +1,16 @@
 """Success probabilities by whichever exact method ends: goal graph first, then tabling.
 
 The method is chosen as it goes: the goal graph, unless a call recurs below itself with a longer
-continuation (the graph has no end) or the graph outgrows its budget; then tabling by atom, where the
-scorer is local. When neither ends within the budget the result is a pair of bounds, and says so.
+continuation (the graph has no end) or the graph outgrows its budget; then tabling by atom, where
+the scorer is local. When neither ends within the budget the result is a pair of bounds, and says
+so.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -71,24 +72,19 @@ def success(
     method: Method = "auto",
 ) -> Success:
     """p_success(goal), exact where a method ends within the budget, else bounded."""
-    bounded: Success | None = None
-    if method != "tabled":
-        graph = explore(program, [goal], interner, budget)
-        if graph.complete or method == "graph" or not local:
-            _refuse_growing(graph, local)
-            return _by_graph(graph, weigh, goal)
-        if graph.stopped != RECURSION:
-            bounded = _by_graph(graph, weigh, goal)
-    elif not local:
-        raise ProgramError(
-            "tabling needs a scorer that reads only the leftmost atom",
-            hint='method="graph", or labels and networks on terms instead of embeddings',
-        )
-    table = tabulate(program, Goal(goal.atoms, (), goal.size), interner, budget)
-    result = _by_table(table, weigh, goal)
-    if result.exact or bounded is None or bounded.log_lower <= result.log_lower:
-        return result
-    return bounded
+    if method == "tabled":
+        _require_local(local)
+        return _by_table(tabulate(program, _closed(goal), interner, budget), weigh, goal)
+    graph = explore(program, [goal], interner, budget)
+    _refuse_growing(graph, local)
+    if graph.complete or method == "graph" or not local:
+        return _by_graph(graph, weigh, goal)
+    tabled = _by_table(tabulate(program, _closed(goal), interner, budget), weigh, goal)
+    if tabled.exact:
+        return tabled
+    bounded = _by_graph(graph, weigh, goal)
+    lower = max(bounded.log_lower, tabled.log_lower)
+    return replace(bounded, log_lower=lower, stopped=tabled.stopped)
 
 
 def answer_weights(
@@ -101,22 +97,45 @@ def answer_weights(
     budget: Budget | None = None,
     method: Method = "auto",
 ) -> dict[tuple[Term, ...], float]:
-    """The log probability of each answer; raises Inexact when some may be missing."""
-    stopped: str | None = None
-    if method != "tabled":
+    """The log probability of each answer; raises Inexact, with those found, when some may miss."""
+    if method == "tabled":
+        _require_local(local)
+    else:
         graph = explore(program, [goal], interner, budget, track_answers=True)
         _refuse_growing(graph, local)
         if graph.complete or method == "graph" or not local:
-            if not graph.complete:
-                raise _answers_missing(graph.stopped or "", graph.nodes)
-            return _answers_by_graph(graph, weigh)
+            return _all_answers(_answers_by_graph(graph, weigh), graph.stopped, graph.nodes)
     table = tabulate(program, goal, interner, budget)
-    stopped = table.stopped
-    if stopped is not None:
-        raise _answers_missing(stopped, table.system.unknowns)
-    weights = weigh(None, table.system.choices)
-    log = solve(table.system, weights)
-    return {a: float(log[u]) for a, u in table.answers.items() if log[u] > -math.inf}
+    log = solve(table.system, weigh(None, table.system.choices))
+    found = {a: float(log[u]) for a, u in table.answers.items() if log[u] > -math.inf}
+    return _all_answers(found, table.stopped, table.system.unknowns)
+
+
+def _closed(goal: Goal) -> Goal:
+    """The goal with its answers left out: only whether it succeeds."""
+    return Goal(goal.atoms, (), goal.size)
+
+
+def _require_local(local: bool) -> None:
+    if not local:
+        raise ProgramError(
+            "tabling needs a scorer that reads only the leftmost atom",
+            hint='method="graph", or labels and networks on terms instead of embeddings',
+        )
+
+
+def _all_answers(
+    found: dict[tuple[Term, ...], float], stopped: str | None, goals: int
+) -> dict[tuple[Term, ...], float]:
+    if stopped is None:
+        return found
+    raise Inexact(
+        f"not all answers were found within the budget ({stopped}, {goals:,} goals)",
+        lower=math.fsum(math.exp(v) for v in found.values()),
+        upper=None,
+        hint='method="tabled"' if stopped == RECURSION else f"a larger {stopped}",
+        found=dict(found),
+    )
 
 
 def require_exact(result: Success, goal: Goal) -> float:
@@ -171,9 +190,7 @@ def _answers_by_graph(graph: GoalGraph, weigh: Weigh) -> dict[tuple[Term, ...], 
     around, edge, target = turned(graph, int(graph.roots[0]))
     plan = schedule(around, np.asarray([target], dtype=np.int64))
     values = evaluate(plan, weights[edge].tolist(), LogSemiring())
-    return {
-        graph.goals[n].answer: values[n] for n in graph.true_nodes() if values[n] > -math.inf
-    }
+    return {graph.goals[n].answer: values[n] for n in graph.true_nodes() if values[n] > -math.inf}
 
 
 def _refuse_growing(graph: GoalGraph, local: bool) -> None:
@@ -192,12 +209,3 @@ def _check_one(value: float, goal: Goal) -> None:
             "overlapping unlabelled clauses add up to a sum of weights, not a probability",
             hint="label the clauses that can match the same call",
         )
-
-
-def _answers_missing(stopped: str, goals: int) -> Inexact:
-    return Inexact(
-        f"not all answers were found within the budget ({stopped}, {goals:,} goals)",
-        lower=0.0,
-        upper=None,
-        hint=f"a larger {stopped}" if stopped != RECURSION else 'method="tabled"',
-    )

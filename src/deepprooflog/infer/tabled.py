@@ -119,8 +119,7 @@ class _Tabulation:
 
     def _advance(self, table: int, item: Goal, node: int) -> None:
         if not item.atoms:
-            answer = self._answer(table, item.answer)
-            self.system.add(answer, ONE, node)
+            self.system.add(self._answer(table, item.answer), ONE, node)
             return
         functor = functor_of(item.atoms[0])
         if functor is None or not self.program.defines(functor):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
@@ -18,6 +19,19 @@ def bindings_text(query: Query, program: Program) -> dict[str, str]:
         name: write_term(var, operators=program.operators, variable_names=names, priority=699)
         for name, var in shown.items()
     }
+
+
+def answers_text(
+    query: Query, program: Program, weights: Mapping[tuple[Term, ...], float]
+) -> dict[str, float]:
+    """Answers as text with their probabilities, most probable first; `weights` are logarithms."""
+    found = {answer_text(query, program, a): probability(log) for a, log in weights.items()}
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def probability(log: float) -> float:
+    """exp(log), with the last bits that logarithms lose rounded away."""
+    return float(f"{math.exp(log):.15g}")
 
 
 def answer_text(query: Query, program: Program, answer: Sequence[Term]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, canonical_var, deref
 
@@ -61,6 +61,7 @@ class Place:
     column: int = 1
 
 
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Clause:
     """One clause, its terms over canonical variables 0 … size−1."""

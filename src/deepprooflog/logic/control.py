@@ -43,8 +43,8 @@ def opens(program: Program, atom: Term) -> bool:
 
 # Always run by the plain solver: to reach a random choice inside is an error there.
 GUARDS = frozenset(
-    {"\\+", "once", "ignore", "not", "forall", "findall", "bagof", "setof", "aggregate_all", "catch",
-     "include", "exclude", "partition"}
+    {"\\+", "once", "ignore", "not", "forall", "findall", "bagof", "setof", "aggregate_all",
+     "catch", "include", "exclude", "partition"}
 )  # fmt: skip
 
 
@@ -82,12 +82,15 @@ def _either(atom: Struct) -> Resolvents:
         yield Choice(Weigher.ONE, None, number), conjuncts(part)
 
 
-def _if(program: Program, branch: Struct, otherwise: Term | None, budget: Budget | None) -> Resolvents:
+def _if(
+    program: Program, branch: Struct, otherwise: Term | None, budget: Budget | None
+) -> Resolvents:
     condition, then = branch.args
     soft = branch.functor is SOFT_IF
     guard = branch.functor.name
     met = False
-    solutions = Solver(program, guard=guard, budget=budget).run(condition)
+    solver = Solver(program, occurs_check=program.occurs_check, guard=guard, budget=budget)
+    solutions = solver.run(condition)
     for number, _ in enumerate(solutions):
         met = True
         yield Choice(Weigher.ONE, None, number), conjuncts(then)
@@ -110,11 +113,11 @@ def _library(program: Program, atom: Struct, trail: Trail) -> Resolvents:
 
 def _apply(atom: Struct) -> Term:
     closure, *extra = (deref(a) for a in atom.args)
+    if type(closure) is not Atom and type(closure) is not Struct:
+        raise not_callable(closure)
     if not extra:
         return closure
     if type(closure) is Atom:
         return Struct(Functor(closure.name, len(extra)), tuple(extra))
-    if type(closure) is Struct:
-        args = (*closure.args, *extra)
-        return Struct(Functor(closure.functor.name, len(args)), args)
-    raise not_callable(closure)
+    args = (*closure.args, *extra)
+    return Struct(Functor(closure.functor.name, len(args)), args)

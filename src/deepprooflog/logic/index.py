@@ -1,10 +1,10 @@
 """Clause indexing: which clauses of a predicate may match a call, in source order.
 
-A predicate keeps its entries in source order. For every set of argument positions that calls
-arrive with bound, an index is made on first use: from the constants or functors at those positions
-to the entries that have them. A lookup then costs as many steps as it returns matches, whichever
-arguments are bound. Plain ground facts are stored as bare argument tuples and become `Clause`
-objects only when a lookup first returns them, so that a million facts stay cheap.
+A predicate keeps its entries in source order. For every pattern of arguments that calls arrive
+with, an index is made on first use, by what the pattern shows: the whole of a constant or a ground
+term, the functor of any other compound. A lookup then costs as many steps as it returns matches,
+whichever arguments are bound. Plain ground facts are stored as bare argument tuples and become
+`Clause` objects only when a lookup first returns them, so that a million facts stay cheap.
 """
 
 from __future__ import annotations
@@ -21,38 +21,82 @@ Key: TypeAlias = "Functor | Term"
 # Below this many entries a scan beats a dictionary.
 SCAN = 8
 
+# What an argument shows: nothing (a variable), its functor, or all of it.
+FREE, TOP, WHOLE = 0, 1, 2
+
 
 def first_level(term: Term) -> Key | None:
-    """What an index can see of an argument: its functor or constant; None for a variable."""
+    """A term's functor, or the constant it is; None for a variable."""
     while type(term) is Var:
         if term.ref is None:
             return None
         term = term.ref
-    if type(term) is Struct:
-        return term.functor
-    return term
+    return term.functor if type(term) is Struct else term
 
 
 class _Table:
-    """The index for one set of positions: exact keys, and entries with a variable there."""
+    """The index for one pattern of calls.
 
-    __slots__ = ("exact", "general")
+    `exact` holds the entries that show as much as the call does, `always` those that show nothing
+    at its bound arguments; entries in between are grouped by what they show of each argument.
+    """
+
+    __slots__ = ("always", "exact", "found", "groups")
 
     def __init__(self) -> None:
         self.exact: dict[tuple[Key, ...], list[int]] = {}
-        self.general: list[int] = []
+        self.always: list[int] = []
+        self.groups: dict[tuple[int, ...], dict[tuple[Key, ...], list[int]]] = {}
+        self.found: dict[tuple[Key, ...], list[Clause]] = {}
+
+    def add(self, number: int, args: tuple[Term, ...], bound: list[tuple[int, int]]) -> None:
+        """Enter a clause head's arguments; `bound` lists positions and what calls show there."""
+        shown: list[int] = []
+        keys: list[Key] = []
+        for position, show in bound:
+            a = args[position]
+            if type(a) is Var:
+                shown.append(FREE)
+                continue
+            # Against a functor a constant shows its top, which is all of it, and does not match.
+            whole = show == WHOLE and (type(a) is not Struct or a.ground)
+            shown.append(WHOLE if whole else TOP)
+            keys.append(a if whole else _top(a))
+        key = tuple(keys)
+        if all(s == show for s, (_, show) in zip(shown, bound, strict=True)):
+            self.exact.setdefault(key, []).append(number)
+        elif not keys:
+            self.always.append(number)
+        else:
+            self.groups.setdefault(tuple(shown), {}).setdefault(key, []).append(number)
+
+    def numbers(self, keys: tuple[Key, ...]) -> list[int]:
+        """The entries that may match, in order."""
+        exact = self.exact.get(keys, [])
+        if not self.groups:
+            return sorted([*exact, *self.always]) if exact else self.always
+        found = [*exact, *self.always]
+        for shown, group in self.groups.items():
+            part = tuple(
+                [_top(k) if s == TOP else k for s, k in zip(shown, keys, strict=True) if s]
+            )
+            found += group.get(part, ())
+        found.sort()
+        return found
 
 
 class Entries:
-    """The clauses of one predicate, indexed on demand by the positions that are bound."""
+    """The clauses of one predicate, indexed on demand by what calls show of their arguments."""
 
-    __slots__ = ("_items", "_tables", "file", "functor")
+    __slots__ = ("_every", "_items", "_tables", "_tops", "file", "functor")
 
     def __init__(self, functor: Functor, file: str = "<text>") -> None:
         self.functor = functor
         self.file = file
         self._items: list[Clause | Row] = []
         self._tables: dict[int, _Table] = {}
+        self._every: list[Clause] | None = None
+        self._tops: list[tuple[tuple[Key | None, ...], Clause]] | None = None
 
     def __len__(self) -> int:
         return len(self._items)
@@ -62,13 +106,17 @@ class Entries:
 
     def add(self, clause: Clause) -> None:
         """Append a clause (indexes made so far are dropped)."""
-        self._tables.clear()
-        self._items.append(clause)
+        self._append(clause)
 
     def add_fact(self, args: tuple[Term, ...], line: int) -> None:
         """Append a plain ground fact."""
-        self._tables.clear()
-        self._items.append((args, line))
+        self._append((args, line))
+
+    def _append(self, item: Clause | Row) -> None:
+        self._items.append(item)
+        if self._tables or self._every is not None or self._tops is not None:
+            self._tables = {}
+            self._every = self._tops = None
 
     def explicit(self) -> Iterator[Clause]:
         """The entries that are clauses already: rules and labelled facts, plain facts left out."""
@@ -80,35 +128,46 @@ class Entries:
             yield item.args if type(item) is Clause else item[0]
 
     def candidates(self, args: Sequence[Term]) -> Sequence[Clause]:
-        """The entries whose head agrees with `args` at the first level, in source order."""
-        items = self._items
-        keys = [first_level(a) for a in args]
-        if len(items) <= SCAN:
-            return [
-                self._clause(i)
-                for i, item in enumerate(items)
-                if _agrees(keys, item.args if type(item) is Clause else item[0])
-            ]
-        mask = 0
-        for i, key in enumerate(keys):
-            if key is not None:
-                mask |= 1 << i
-        if not mask:
-            return [self._clause(i) for i in range(len(items))]
-        table = self._tables.get(mask)
+        """The entries whose heads agree with what `args` show, in source order."""
+        if len(self._items) <= SCAN:
+            return self._scan(args)
+        pattern = 0
+        shown: list[Key] = []
+        for a in args:
+            while type(a) is Var and a.ref is not None:
+                a = a.ref
+            pattern *= 3
+            if type(a) is Struct and not a.ground:
+                pattern += TOP
+                shown.append(a.functor)
+            elif type(a) is not Var:
+                pattern += WHOLE
+                shown.append(a)
+        if not shown:
+            return self._all()
+        keys = tuple(shown)
+        table = self._tables.get(pattern)
         if table is None:
-            table = self._tables[mask] = self._build(mask)
-        exact = table.exact.get(tuple(k for k in keys if k is not None), ())
-        if not table.general:
-            return [self._clause(i) for i in exact]
-        general = [
-            i for i in table.general if _agrees(keys, self._args(i))
-        ]
-        return [self._clause(i) for i in (sorted([*exact, *general]) if exact else general)]
+            table = self._tables[pattern] = self._build(pattern)
+        found = table.found.get(keys)
+        if found is None:
+            found = [self._clause(i) for i in table.numbers(keys)]
+            # Kept for keys of the program only, so that the answers kept are no more than its facts.
+            if keys in table.exact:
+                table.found[keys] = found
+        return found
 
-    def _args(self, i: int) -> tuple[Term, ...]:
-        item = self._items[i]
-        return item.args if type(item) is Clause else item[0]
+    def _scan(self, args: Sequence[Term]) -> list[Clause]:
+        rows = self._tops
+        if rows is None:
+            rows = self._tops = [(tuple([first_level(a) for a in c.args]), c) for c in self._all()]
+        keys = [first_level(a) for a in args]
+        return [clause for tops, clause in rows if _agree(keys, tops)]
+
+    def _all(self) -> list[Clause]:
+        if self._every is None:
+            self._every = [self._clause(i) for i in range(len(self._items))]
+        return self._every
 
     def _clause(self, i: int) -> Clause:
         item = self._items[i]
@@ -119,24 +178,31 @@ class Entries:
         clause = self._items[i] = Clause(head, (), 0, None, Place(self.file, line))
         return clause
 
-    def _build(self, mask: int) -> _Table:
+    def _build(self, pattern: int) -> _Table:
         table = _Table()
-        positions = [i for i in range(self.functor.arity) if mask >> i & 1]
+        bound: list[tuple[int, int]] = []
+        for position in reversed(range(self.functor.arity)):
+            pattern, show = divmod(pattern, 3)
+            if show:
+                bound.append((position, show))
+        bound.reverse()
         exact = table.exact
-        for number, args in enumerate(self.argument_rows()):
-            key = tuple([first_level(args[p]) for p in positions])
-            if None in key:
-                table.general.append(number)
+        for number, item in enumerate(self._items):
+            if type(item) is Clause:
+                table.add(number, item.args, bound)
             else:
-                exact.setdefault(key, []).append(number)  # type: ignore[arg-type]
+                args = item[0]
+                key = tuple([args[p] if show == WHOLE else _top(args[p]) for p, show in bound])
+                exact.setdefault(key, []).append(number)
         return table
 
 
-def _agrees(keys: Sequence[Key | None], args: tuple[Term, ...]) -> bool:
-    for key, arg in zip(keys, args, strict=True):
-        if key is None:
-            continue
-        other = first_level(arg)
-        if other is not None and (type(other) is not type(key) or other != key):
+def _top(key: Key) -> Key:
+    return key.functor if type(key) is Struct else key
+
+
+def _agree(keys: Sequence[Key | None], tops: tuple[Key | None, ...]) -> bool:
+    for key, top in zip(keys, tops, strict=True):
+        if key is not top and key is not None and top is not None and key != top:
             return False
     return True

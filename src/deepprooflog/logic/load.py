@@ -113,7 +113,8 @@ def make_clause(
     """
     if type(term) is Struct and term.functor is GRAMMAR:
         term = deref(translate(term))
-    head, body = term, TRUE
+    head: Term = term
+    body: Term = TRUE
     if type(term) is Struct and term.functor is NECK:
         head, body = deref(term.args[0]), deref(term.args[1])
     label: Label | None = None
@@ -128,15 +129,15 @@ def make_clause(
         if functor_of(atom) is None:
             raise ProgramError(f"{write_term(atom)} cannot be called")
     numbers: dict[Var, int] = {}
-    head = abstract(head, numbers)
-    assert type(head) is Struct or type(head) is Atom
+    numbered = abstract(head, numbers)
+    assert type(numbered) is Struct or type(numbered) is Atom
     atoms = tuple(abstract(a, numbers) for a in atoms)
     if label is not None:
-        _check_labelled(head, atoms)
+        _check_labelled(numbered, atoms)
         label = _number_label(label, numbers)
     by_var = {v: n for n, v in (variables or {}).items()}
     names = tuple(by_var.get(v, "_") for v in numbers)
-    return Clause(head, atoms, len(numbers), label, place, names)
+    return Clause(numbered, atoms, len(numbers), label, place, names)
 
 
 def _number_label(label: Label, numbers: dict[Var, int]) -> Label:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from deepprooflog.errors import ProgramError
+from deepprooflog.errors import ProgramError, PrologError
 from deepprooflog.logic.clause import Clause
+from deepprooflog.logic.raise_iso import instantiation_error, type_error
 from deepprooflog.syntax.terms import Functor, Term, Var
 from deepprooflog.syntax.writer import write_term
 
@@ -13,10 +14,11 @@ def _at(clause: Clause) -> dict[str, object]:
     return {} if place is None else {"file": place.file, "line": place.line}
 
 
-def not_callable(atom: Term) -> ProgramError:
+def not_callable(atom: Term) -> PrologError:
     """The leftmost atom is a variable, a number or a tensor."""
-    what = "an unbound variable" if type(atom) is Var else write_term(atom)
-    return ProgramError(f"{what} cannot be called", hint="call an atom or a compound term")
+    if type(atom) is Var:
+        return instantiation_error("an unbound variable is called")
+    return type_error("callable", atom)
 
 
 def labels_exceed_one(atom: Term, clause: Clause, total: float) -> ProgramError:

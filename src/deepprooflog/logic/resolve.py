@@ -197,6 +197,7 @@ def _committed(
     program: Program, predicate: Predicate, atom: Term, trail: Trail, budget: Budget | None
 ) -> Iterator[tuple[Choice, Sequence[Term]]]:
     """Cut as committed choice: the first clause whose part before `!` succeeds drops the rest."""
+    guard = Solver(program, occurs_check=program.occurs_check, guard="!", budget=budget)
     args = args_of(atom)
     mark = len(trail)
     for clause in program.candidates(predicate.functor, args):
@@ -210,7 +211,7 @@ def _committed(
             continue
         cut = clause.body.index(CUT)
         body = [instantiate(b, frame) for b in clause.body]
-        test = Solver(program, guard="!", budget=budget).run(conjunction(body[:cut]))
+        test = guard.run(conjunction(body[:cut]))
         if next(test, _FAILED) is not _FAILED:
             yield Choice(Weigher.SCORER, clause), after_cut(body[cut + 1 :])
             test.close()

@@ -49,9 +49,7 @@ def build_proof(program: Program, query: Query, derivation: Derivation) -> Proof
     names = Names({v: n for n, v in query.variables.items()})
 
     def text(term: Term) -> str:
-        return write_term(
-            term, operators=program.operators, variable_names=names, priority=999
-        )
+        return write_term(term, operators=program.operators, variable_names=names, priority=999)
 
     nodes = tuple(
         Node(text(atom), _kind(atom, choice), _reason(atom, choice, program),

@@ -1,7 +1,8 @@
 """Who weighs which edge of a goal graph, sorted into arrays.
 
 Constant labels become numbers at once; edges weighed by trainable labels, by networks or by the
-model's scorer are listed with what they read, so that each of these is asked once for all its edges.
+model's scorer are listed with what they read, so that each of these is asked once for all of its
+edges.
 """
 
 from __future__ import annotations

@@ -82,8 +82,6 @@ def _group(clauses: Sequence[Clause]) -> Group:
     unknown = sum(1 for c in clauses if _initial(c) is None)
     left = max(Fraction(0), 1 - known)
     share = left / unknown if unknown else Fraction(0)
-    initial = tuple(
-        max(LEAST, share if (value := _initial(c)) is None else value) for c in clauses
-    )
+    initial = tuple(max(LEAST, share if (value := _initial(c)) is None else value) for c in clauses)
     spare = Fraction(0) if unknown else left
     return Group(tuple(clauses), initial, spare if spare > TOLERANCE else Fraction(0))

@@ -27,7 +27,7 @@ from deepprooflog.syntax.writer import write_term
 
 @dataclass(frozen=True)
 class Asked:
-    """Steps to weigh: a table of edges, the graph they come from (None: tabled), its slot matrix."""
+    """Steps to weigh: a table of edges, their graph (None when tabled), its slot matrix."""
 
     table: EdgeTable
     graph: GoalGraph | None
@@ -95,8 +95,7 @@ def _ask(
         edges = first[key]
         net = _network(networks, edges.network, edges.clause)
         inputs = [
-            _stack(bank, distinct[:, j].tolist(), edges.network, edges.clause)
-            for j in range(arity)
+            _stack(bank, distinct[:, j].tolist(), edges.network, edges.clause) for j in range(arity)
         ]
         log = net.log_probabilities(
             inputs, edges.domain, edges.bernoulli, edges.network, edges.clause

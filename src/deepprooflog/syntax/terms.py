@@ -20,16 +20,17 @@ Nothing here recurses: a list of a million elements is as good as one of three.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias, final
 
 
+@final
 class Functor:
     """Name and arity, interned: `Functor("p", 2) is Functor("p", 2)`. The key of a predicate."""
 
     __slots__ = ("arity", "name")
     name: str
     arity: int
-    _table: dict[tuple[str, int], Functor] = {}
+    _table: ClassVar[dict[tuple[str, int], Functor]] = {}
 
     def __new__(cls, name: str, arity: int) -> Functor:
         key = (name, arity)
@@ -48,13 +49,14 @@ class Functor:
         return Functor, (self.name, self.arity)
 
 
+@final
 class Atom:
     """An interned symbol: `Atom("a") is Atom("a")`. `functor` is its name with arity 0."""
 
     __slots__ = ("functor", "name")
     name: str
     functor: Functor
-    _table: dict[str, Atom] = {}
+    _table: ClassVar[dict[str, Atom]] = {}
 
     def __new__(cls, name: str) -> Atom:
         self = cls._table.get(name)
@@ -72,6 +74,7 @@ class Atom:
         return Atom, (self.name,)
 
 
+@final
 class Var:
     """A logic variable, equal by identity.
 
@@ -93,6 +96,7 @@ class Var:
         return self.name or (f"_{self.index}" if self.index >= 0 else f"_G{id(self):x}")
 
 
+@final
 class Float:
     """A Prolog float. Equal when both value and sign of zero agree (NaN equals itself)."""
 
@@ -112,6 +116,7 @@ class Float:
         return f"Float({self.value!r})"
 
 
+@final
 class Str:
     """A Prolog string object."""
 
@@ -131,6 +136,7 @@ class Str:
         return f"Str({self.value!r})"
 
 
+@final
 class Slot:
     """A tensor as a goal sees it: a number into a tensor bank, opaque to unification."""
 
@@ -150,6 +156,7 @@ class Slot:
         return f"Slot({self.number})"
 
 
+@final
 class Struct:
     """A compound term `functor(args…)`."""
 
