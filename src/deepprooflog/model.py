@@ -6,7 +6,6 @@ log p_success(q) = log Σ over derivations d of q of  Π p(G_{i+1} | G_i)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -14,18 +13,21 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from deepprooflog.errors import Inexact, ModelError, ProgramError
-from deepprooflog.graph.describe import goal_text
-from deepprooflog.graph.explore import RECURSION, explore
+from deepprooflog.errors import ModelError, ProgramError
+from deepprooflog.graph.explore import explore
 from deepprooflog.graph.goalgraph import GoalGraph
-from deepprooflog.graph.schedule import schedule
-from deepprooflog.graph.templates import Bundle, bundle
+from deepprooflog.infer.batch import Compiled, batch_log_prob, compile_batch, over_budget
 from deepprooflog.infer.best import best_path, best_productions
-from deepprooflog.infer.exact import Layered, layered, log_values
 from deepprooflog.infer.sample import Sample, sample
-from deepprooflog.infer.success import Success, answer_weights, require_exact, success
-from deepprooflog.infer.tabled import ONE, Tabled, tabulate
-from deepprooflog.infer.tabled_grad import tabled_log_values
+from deepprooflog.infer.success import (
+    ABOVE_ONE,
+    Success,
+    answer_weights,
+    check_one,
+    require_exact,
+    success,
+)
+from deepprooflog.infer.tabled import ONE, tabulate
 from deepprooflog.logic.answers import answers_text
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
@@ -35,50 +37,13 @@ from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
 from deepprooflog.proof.build import Derivation, build_proof
 from deepprooflog.proof.tree import Proof
-from deepprooflog.score.edges import EdgeTable, edge_table
+from deepprooflog.score.edges import edge_table
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer, Unit
 from deepprooflog.score.weigh import Asked, edge_weights
 
 Goals = Sequence[str | Query] | str | Query
-
-
-@dataclass(frozen=True)
-class Part:
-    """One graph of a compiled batch, ready to be weighed and solved."""
-
-    bundle: Bundle
-    table: EdgeTable
-    layers: Layered
-
-
-@dataclass(frozen=True)
-class TabledPart:
-    """One tabled query of a compiled batch."""
-
-    query: int
-    tabled: Tabled
-    table: EdgeTable
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A batch of goals whose graphs are built; `with_bank` gives it other tensors."""
-
-    goals: list[Goal]
-    parts: list[Part]
-    tabled: list[TabledPart]
-    bank: list[Tensor]
-
-    def with_bank(self, bank: Sequence[Tensor]) -> Compiled:
-        """The same goals over other tensors: a new epoch's augmentation, without rebuilding."""
-        if len(bank) != len(self.bank):
-            raise ModelError(f"the batch has {len(self.bank)} tensors, not {len(bank)}")
-        return Compiled(self.goals, self.parts, self.tabled, list(bank))
-
-    def __len__(self) -> int:
-        return len(self.goals)
 
 
 class Model(nn.Module):
@@ -119,68 +84,28 @@ class Model(nn.Module):
     def compile(  # type: ignore[override]
         self, goals: Goals, budget: Budget | None = None
     ) -> Compiled:
-        """Explore the goal graphs of a batch once, to be used with `log_prob` many times."""
-        queries = self._queries(goals)
-        batch = bundle(self.program, queries, budget)
-        parts: list[Part] = []
-        tabled: list[TabledPart] = []
-        for item in batch.bundles:
-            if item.graph.complete:
-                table = edge_table(item.graph.choices)
-                parts.append(Part(item, table, layered(schedule(item.graph))))
-                continue
-            for i in item.queries.reshape(-1).tolist():
-                tabled.append(self._tabulate(i, batch.goals[i], item.graph, budget))
-        bank = [torch.as_tensor(t) for t in batch.bank]
-        return Compiled(batch.goals, parts, tabled, bank)
-
-    def _tabulate(
-        self, number: int, goal: Goal, graph: GoalGraph, budget: Budget | None
-    ) -> TabledPart:
-        if not self.scorer.local:
-            if graph.stopped == RECURSION:
-                raise ProgramError(
-                    f"{goal_text(goal)} has goals of unbounded length: a call recurs in front of "
-                    "an ever longer continuation, and this scorer reads whole goals",
-                    hint="use labels or networks on terms, which can be tabled",
-                )
-            raise _over_budget(goal, graph.stopped)
-        interner = Interner()
-        fresh = interner.goal(goal.atoms)
-        table = tabulate(self.program, fresh, interner, budget)
-        if not table.complete:
-            raise _over_budget(goal, table.stopped)
-        return TabledPart(number, table, edge_table(table.system.choices))
+        """Build the graphs of a batch once, to be used with `log_prob` many times."""
+        return compile_batch(
+            self.program, self._queries(goals), local=self.scorer.local, budget=budget
+        )
 
     def log_prob(
-        self, goals: Goals | Compiled, budget: Budget | None = None
+        self,
+        goals: Goals | Compiled,
+        budget: Budget | None = None,
+        *,
+        select: Sequence[int] | Tensor | None = None,
     ) -> Float[Tensor, "batch"]:
-        """log p_success of each goal, differentiable; −inf for a goal that no derivation proves."""
+        """log p_success of each goal, differentiable; −inf for a goal that no derivation proves.
+
+        `select` evaluates only these goals of a compiled batch: a minibatch of a data set.
+        """
         compiled = goals if isinstance(goals, Compiled) else self.compile(goals, budget)
-        device = self.labels.logits.device
-        identity = np.arange(len(compiled.bank), dtype=np.int64)[None, :]
-        asked = [Asked(p.table, p.bundle.graph, p.bundle.slots) for p in compiled.parts]
-        asked += [Asked(t.table, None, identity) for t in compiled.tabled]
-        bank = [t.to(device) for t in compiled.bank]
-        weights = edge_weights(asked, bank, self._networks(), self.labels, self.scorer)
-        places: list[int] = []
-        values: list[Tensor] = []
-        for part, w in zip(compiled.parts, weights, strict=False):
-            layers = part.layers.to(device)
-            roots = torch.as_tensor(part.bundle.graph.roots, device=device)
-            values.append(log_values(layers, w)[roots].T.reshape(-1))
-            places.extend(part.bundle.queries.reshape(-1).tolist())
-        for tabled, w in zip(compiled.tabled, weights[len(compiled.parts) :], strict=True):
-            unknowns = list(tabled.tabled.answers.values())
-            log = tabled_log_values(tabled.tabled.system, w[:, 0])
-            values.append(log[unknowns] if unknowns else log.new_full((1,), -torch.inf))
-            places.append(tabled.query)
-        joined = torch.cat(values) if values else torch.zeros(0, dtype=torch.float64)
-        order = torch.empty(len(places), dtype=torch.int64, device=joined.device)
-        order[torch.as_tensor(places, device=joined.device)] = torch.arange(
-            len(places), device=joined.device
-        )
-        return joined[order]
+        result = batch_log_prob(compiled, self._networks(), self.labels, self.scorer, select)
+        for i in (result.detach() > ABOVE_ONE).nonzero()[:1, 0].tolist():
+            position = i if select is None else int(select[i])
+            check_one(float(result[i]), compiled.describe(position))
+        return result
 
     # -- single goals ----------------------------------------------------------------------------
 
@@ -230,7 +155,7 @@ class Model(nn.Module):
             closed = interner.goal(state.atoms)
             table = tabulate(self.program, closed, interner, budget)
             if not table.complete:
-                raise _over_budget(state, table.stopped)
+                raise over_budget(state, table.stopped)
             weights = weigh(None, table.system.choices)
             unknown = next(iter(table.answers.values()), None)
             found = None if unknown is None else best_productions(table.system, weights, unknown)
@@ -292,12 +217,3 @@ class Weigher:
                 0
             ]
         return weights[:, 0].cpu().numpy()
-
-
-def _over_budget(goal: Goal, stopped: str | None) -> Inexact:
-    return Inexact(
-        f"{goal_text(goal)} was not solved within the budget ({stopped})",
-        lower=0.0,
-        upper=None,
-        hint=f"a larger {stopped}, or Model.bounds for what can be said within the budget",
-    )

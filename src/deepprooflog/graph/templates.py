@@ -38,7 +38,7 @@ class Bundle:
 class Batch:
     """Queries ready for inference: their goals, bundles of graphs, and the tensors they name."""
 
-    goals: list[Goal]  # over bank slots
+    goals: dict[int, Goal]  # by position in the batch, over bank slots
     bundles: list[Bundle]
     bank: list[object]
     interner: Interner
@@ -49,18 +49,20 @@ def bundle(
     queries: Sequence[Query],
     budget: Budget | None = None,
     *,
+    which: Sequence[int] | None = None,
     track_answers: bool = False,
 ) -> Batch:
-    """Explore a batch of queries, each template once."""
+    """Explore a batch of queries (or `which` of them), each template once."""
     interner = Interner()
-    bank, placed = _bank(queries)
-    goals: list[Goal] = []
+    bank, placed = place_tensors(queries)
+    goals: dict[int, Goal] = {}
     templates: dict[Goal, list[tuple[int, list[int]]]] = {}
-    for i, (query, slots) in enumerate(zip(queries, placed, strict=True)):
+    for i in range(len(queries)) if which is None else which:
+        query, slots = queries[i], placed[i]
         template_atoms, order = renumber(query.atoms)
         template = start(template_atoms, interner)
         row = [slots[s] for s in order]
-        goals.append(start(renumber(query.atoms, slots)[0], interner))
+        goals[i] = start(renumber(query.atoms, slots)[0], interner)
         templates.setdefault(template, []).append((i, row))
     bundles: list[Bundle] = []
     alone: list[int] = []
@@ -72,14 +74,21 @@ def bundle(
         matrix = np.asarray([row for _, row in rows], dtype=np.int64).reshape(len(rows), -1)
         bundles.append(Bundle(graph, matrix, np.asarray([[i] for i, _ in rows], dtype=np.int64)))
     if alone:
-        roots = [goals[i] for i in alone]
-        graph = explore(program, roots, interner, budget, track_answers=track_answers)
         identity = np.arange(len(bank), dtype=np.int64)[None, :]
-        bundles.append(Bundle(graph, identity, np.asarray([alone], dtype=np.int64)))
+        together = [alone]
+        while together:
+            group = together.pop()
+            roots = [goals[i] for i in group]
+            graph = explore(program, roots, interner, budget, track_answers=track_answers)
+            if graph.complete or len(group) == 1:
+                bundles.append(Bundle(graph, identity, np.asarray([group], dtype=np.int64)))
+            else:
+                # One query without an end should not cost the others their graphs.
+                together.extend([i] for i in group)
     return Batch(goals, bundles, bank, interner)
 
 
-def _bank(queries: Sequence[Query]) -> tuple[list[object], list[list[int]]]:
+def place_tensors(queries: Sequence[Query]) -> tuple[list[object], list[list[int]]]:
     """All tensors of the queries, each object once, and each query's slots as numbers into them."""
     bank: list[object] = []
     number: dict[int, int] = {}

@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepprooflog.errors import ModelError
 from deepprooflog.graph.schedule import Schedule
 from deepprooflog.infer.semiring import divergent
 
@@ -152,6 +153,7 @@ class _LogValues(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+        refuse_second_derivatives()
         weights, values = ctx.saved_tensors
         layers: Layered = ctx.layers
         systems = list(ctx.systems)
@@ -168,6 +170,14 @@ class _LogValues(torch.autograd.Function):
                 out[layer.edges] = share
                 flow.index_add_(0, layer.targets, share)
         return out, flow[layers.targets], None
+
+
+def refuse_second_derivatives() -> None:
+    """A backward pass that is itself recorded would take its results for constants."""
+    if torch.is_grad_enabled():
+        raise ModelError(
+            "log p_success has first derivatives only", hint="leave out create_graph=True"
+        )
 
 
 def segment_logsumexp(
@@ -194,6 +204,7 @@ def _solve_cycle(
     matrix = torch.eye(n, dtype=weights.dtype, device=weights.device).repeat(batch, 1, 1)
     inside = torch.exp(weights[cycle.inner])
     place = cycle.inner_source * n + cycle.inner_target
+    inside = inside * _productive(cycle, weights, outer)[cycle.inner_target]
     matrix.view(batch, n * n).index_add_(1, place, -inside.T)
     both = torch.stack([right.T, torch.ones_like(right.T)], dim=2)
     solved, info = torch.linalg.solve_ex(matrix, both)
@@ -201,6 +212,24 @@ def _solve_cycle(
         raise divergent(layers.plan, cycle.members)
     x = solved[..., 0].clamp_min(0.0).T
     return torch.log(x) + top, (matrix, x, right)
+
+
+def _productive(cycle: Cycle, weights: Tensor, outer: Tensor) -> Tensor:
+    """[n, batch] 1 for goals that reach True by steps of nonzero weight, else 0.
+
+    The others have value 0, but a cycle of theirs would make the matrix singular.
+    """
+    found = (outer > -torch.inf).to(weights.dtype)
+    inner = weights[cycle.inner]
+    if not bool((inner == -torch.inf).any()):
+        return found.amax(0, keepdim=True).expand_as(found)
+    passes = (inner > -torch.inf).to(weights.dtype)
+    index = cycle.inner_source.unsqueeze(1).expand_as(inner)
+    while True:
+        more = found.scatter_reduce(0, index, passes * found[cycle.inner_target], "amax")
+        if bool((more == found).all()):
+            return found
+        found = more
 
 
 def _flow_through_cycle(

@@ -107,6 +107,8 @@ def _solve_block(system: System, block: Block, w: list[float], log: Floats) -> N
         try:
             step = np.linalg.solve(np.eye(n) - jacobian, np.stack([residual, np.ones(n)], axis=1))
         except np.linalg.LinAlgError:
+            if linear:
+                raise _divergent(system, block) from None
             break
         if linear and not (np.isfinite(step).all() and (step[:, 1] > 0).all()):
             raise _divergent(system, block)
@@ -115,7 +117,7 @@ def _solve_block(system: System, block: Block, w: list[float], log: Floats) -> N
         x = np.maximum(x + step[:, 0], x)
         if np.max(np.abs(step[:, 0]) / np.maximum(x, 1e-300), initial=0.0) < STEP:
             break
-    if not linear and np.max(np.abs(polynomial.value(x) - x), initial=0.0) > 1e-6:
+    if not linear and (np.abs(polynomial.value(x) - x) > 1e-6 * x).any():
         raise _divergent(system, block)
     with np.errstate(divide="ignore"):
         log[block.unknowns] = np.log(x) + (polynomial.top if linear else 0.0)
@@ -146,6 +148,7 @@ class _Local:
                 self.singles.append((i, own[0], math.exp(rest)))
             else:
                 self.doubles.append((i, own[0], own[1], math.exp(rest)))
+        self._keep_productive({i for i, _ in constants})
         self.linear = not self.doubles
         self.top = max((c for _, c in constants), default=-math.inf)
         # A linear system may be scaled, so that probabilities below the range of floats survive.
@@ -153,6 +156,17 @@ class _Local:
         self.constant = np.zeros(self.n)
         for i, c in constants:
             self.constant[i] += math.exp(c - scale)
+
+    def _keep_productive(self, found: set[int]) -> None:
+        """Drop what no derivation ends in: it is 0, but would make the matrix singular."""
+        grew = True
+        while grew:
+            more = {i for i, j, _ in self.singles if j in found}
+            more |= {i for i, j, k, _ in self.doubles if j in found and k in found}
+            grew = not more <= found
+            found |= more
+        self.singles = [s for s in self.singles if s[1] in found]
+        self.doubles = [d for d in self.doubles if d[1] in found and d[2] in found]
 
     def value(self, x: Floats) -> Floats:
         result = self.constant.copy()
@@ -209,13 +223,21 @@ def _flow_through_block(
     shares = []
     for p in block.productions:
         i = position[system.target[p]]
-        value = w[p] + full[system.left[p]] + full[system.right[p]] - log[i]
-        share = math.exp(value) if log[i] > -math.inf else 0.0
+        share = 0.0
+        if log[i] > -math.inf:
+            share = math.exp(w[p] + full[system.left[p]] + full[system.right[p]] - log[i])
         shares.append(share)
         for f in (system.left[p], system.right[p]):
             if f in position:
                 matrix[i, position[f]] -= share
-    visits = np.linalg.solve(matrix.T, flow[block.unknowns])
+    try:
+        visits = np.linalg.solve(matrix.T, flow[block.unknowns])
+    except np.linalg.LinAlgError:
+        raise ProgramError(
+            "a recursion is critical (its derivations lose no weight on average), where its "
+            "probability has no gradient",
+            hint="start from other initial labels",
+        ) from None
     for p, share in zip(block.productions, shares, strict=True):
         amount = visits[position[system.target[p]]] * share
         out[p] = amount

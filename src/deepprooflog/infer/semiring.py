@@ -67,7 +67,7 @@ class LogSemiring(Semiring[float]):
         if top == -math.inf:
             return [top] * n
         matrix = np.eye(n)
-        for i, j, w in inner:
+        for i, j, w in _productive(inner, outer, self.zero):
             matrix[i, j] -= math.exp(w)
         right = np.ones((n, 2))
         right[:, 0] = np.exp(np.asarray(outer) - top)
@@ -98,7 +98,7 @@ class FractionSemiring(Semiring[Fraction]):
     def close(self, inner: Inner[Fraction], outer: Sequence[Fraction]) -> Sequence[Fraction] | None:
         n = len(outer)
         rows = [[Fraction(int(i == j)) for j in range(n)] for i in range(n)]
-        for i, j, w in inner:
+        for i, j, w in _productive(inner, outer, self.zero):
             rows[i][j] -= w
         for i, b in enumerate(outer):
             rows[i] += [b, Fraction(1)]
@@ -183,6 +183,24 @@ class MaxSemiring(Semiring[tuple[float, int]]):
                     best[i] = better
                     heappush(heap, (-better[0], -better[1], i))
         return best
+
+
+def _productive(inner: Inner[W], outer: Sequence[W], zero: W) -> Inner[W]:
+    """The edges into goals that reach True by steps of nonzero weight.
+
+    The other goals have value 0, but a cycle of theirs would make the matrix singular.
+    """
+    edges = [edge for edge in inner if edge[2] != zero]
+    into: list[list[int]] = [[] for _ in outer]
+    for i, j, _ in edges:
+        into[j].append(i)
+    todo = [i for i, b in enumerate(outer) if b != zero]
+    found = set(todo)
+    while todo:
+        fresh = [i for i in into[todo.pop()] if i not in found]
+        found.update(fresh)
+        todo.extend(fresh)
+    return [edge for edge in edges if edge[1] in found]
 
 
 def evaluate(

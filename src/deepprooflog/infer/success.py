@@ -76,7 +76,7 @@ def success(
         _require_local(local)
         return _by_table(tabulate(program, _closed(goal), interner, budget), weigh, goal)
     graph = explore(program, [goal], interner, budget)
-    _refuse_growing(graph, local)
+    refuse_growing(graph, local)
     if graph.complete or method == "graph" or not local:
         return _by_graph(graph, weigh, goal)
     tabled = _by_table(tabulate(program, _closed(goal), interner, budget), weigh, goal)
@@ -102,7 +102,7 @@ def answer_weights(
         _require_local(local)
     else:
         graph = explore(program, [goal], interner, budget, track_answers=True)
-        _refuse_growing(graph, local)
+        refuse_growing(graph, local)
         if graph.complete or method == "graph" or not local:
             return _all_answers(_answers_by_graph(graph, weigh), graph.stopped, graph.nodes)
     table = tabulate(program, goal, interner, budget)
@@ -159,7 +159,7 @@ def _by_graph(graph: GoalGraph, weigh: Weigh, goal: Goal) -> Success:
     if graph.complete:
         plan = schedule(graph)
         value = evaluate(plan, weights.tolist(), LogSemiring())[root]
-        _check_one(value, goal)
+        check_one(value, goal_text(goal))
         return Success(value, value, True, "graph", graph.nodes, None)
     trues = graph.true_nodes()
     targets = np.asarray([*trues, *graph.open.tolist()], dtype=np.int64)
@@ -177,7 +177,7 @@ def _by_table(table: Tabled, weigh: Weigh, goal: Goal) -> Success:
     weights = weigh(None, table.system.choices)
     log = solve(table.system, weights)
     value = max((float(log[u]) for u in table.answers.values()), default=-math.inf)
-    _check_one(value, goal)
+    check_one(value, goal_text(goal))
     exact = table.complete
     # Every equation that is missing would only add weight; that labels keep it below 1 is known
     # only of labelled alternatives, so no upper bound is claimed.
@@ -193,7 +193,8 @@ def _answers_by_graph(graph: GoalGraph, weigh: Weigh) -> dict[tuple[Term, ...], 
     return {graph.goals[n].answer: values[n] for n in graph.true_nodes() if values[n] > -math.inf}
 
 
-def _refuse_growing(graph: GoalGraph, local: bool) -> None:
+def refuse_growing(graph: GoalGraph, local: bool) -> None:
+    """Goals without bound under a scorer that reads whole goals: no method applies."""
     if graph.stopped == RECURSION and not local:
         raise ProgramError(
             f"{goal_text(graph.goals[int(graph.roots[0])])} has goals of unbounded length: a call "
@@ -202,10 +203,11 @@ def _refuse_growing(graph: GoalGraph, local: bool) -> None:
         )
 
 
-def _check_one(value: float, goal: Goal) -> None:
+def check_one(value: float, goal: str) -> None:
+    """Refuse a probability above 1."""
     if value > ABOVE_ONE:
         raise ProgramError(
-            f"{goal_text(goal)} has weight {math.exp(min(value, 700.0)):.6g}, more than 1: "
+            f"{goal} has weight {math.exp(min(value, 700.0)):.6g}, more than 1: "
             "overlapping unlabelled clauses add up to a sum of weights, not a probability",
             hint="label the clauses that can match the same call",
         )

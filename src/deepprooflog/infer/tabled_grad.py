@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepprooflog.infer.exact import refuse_second_derivatives
 from deepprooflog.infer.polynomial import Block, System, blocks, gradient, solve
 
 
@@ -30,6 +31,7 @@ class _Solve(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        refuse_second_derivatives()
         flow = np.nan_to_num(grads[0].detach().double().cpu().numpy())
         out = gradient(ctx.system, ctx.order, ctx.weights, ctx.log, flow)
         return torch.as_tensor(out, device=grads[0].device), None, None

@@ -1,0 +1,235 @@
+"""Templates: the piece of goal graph that a pattern determines by itself.
+
+From a pattern the steps are followed for as long as they look at no hole. A goal whose step does
+look at one is an *exit*: it is the start of another template, filled from this one. So the graph of
+a long list is a few templates, used again and again with other contents.
+
+A pattern whose own first step looks at holes must be *opened* first: what is seen there decides
+which template it becomes. So must holes with a constant in them that an exit looks at, since a
+constant opened early saves many exits.
+
+Runs of certain steps are collapsed: an edge of a template carries the list of all steps on its way,
+and only goals where derivations part remain as nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from deepprooflog.graph.components import strong_components
+from deepprooflog.graph.pattern import Fill, leave, reveal, top_of
+from deepprooflog.logic.budget import Budget, BudgetExceeded
+from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.program import Kind, Program
+from deepprooflog.logic.resolve import successors
+from deepprooflog.syntax.terms import Term, Var, functor_of, variables
+
+
+@dataclass(frozen=True)
+class Way:
+    """An edge of a template: from a node to a node or an exit, by these choices.
+
+    `target` is a node's number, −1 for True, or −2 − e for exit e.
+    """
+
+    source: int
+    target: int
+    choices: tuple[Choice, ...]
+
+
+TRUE_TARGET = -1
+
+
+@dataclass
+class Template:
+    """A pattern's piece of graph; `ways` is None until it is asked for."""
+
+    number: int
+    pattern: Goal
+    opened: tuple[tuple[int, bool], ...] = ()  # holes the first step looks at
+    wanted: tuple[int, ...] = ()  # holes the exits look at
+    nodes: int = 0
+    ways: list[Way] | None = None
+    exits: list[tuple[int, Fill]] = field(default_factory=list)  # template and how to fill it
+    cases: dict[object, tuple[int, Fill]] = field(default_factory=dict)
+
+
+class Templates:
+    """The templates of a program met so far, by pattern."""
+
+    def __init__(self, program: Program, interner: Interner, budget: Budget) -> None:
+        self.program = program
+        self.interner = interner
+        self.budget = budget
+        self.all: list[Template] = []
+        self._number: dict[Goal, int] = {}
+        self.goals = 0
+
+    def get(self, pattern: Goal) -> Template:
+        """The template of a pattern, expanded."""
+        number = self._number.get(pattern)
+        if number is None:
+            number = self._number[pattern] = len(self.all)
+            self.all.append(Template(number, pattern))
+        return self.get_number(number)
+
+    def get_number(self, number: int) -> Template:
+        """A template by its number, expanded."""
+        template = self.all[number]
+        if template.ways is None:
+            self._expand(template)
+        return template
+
+    def case(self, template: Template, opened: tuple[tuple[int, bool], ...],
+             contents: list[Term]) -> tuple[int, Fill]:  # fmt: skip
+        """Where a template leads when holes with these contents are opened."""
+        key = (opened, tuple([top_of(contents[i], whole) for i, whole in opened]))
+        found = template.cases.get(key)
+        if found is None:
+            pattern, fill = reveal(template.pattern, opened, contents, self.interner)
+            found = template.cases[key] = (self.get(pattern).number, fill)
+        return found
+
+    def _expand(self, template: Template) -> None:
+        template.ways = []
+        if template.pattern.is_true:
+            return
+        goals = [template.pattern]
+        number = {template.pattern: 0}
+        edges: list[list[tuple[int, Choice]]] = []
+        leaving: dict[int, int] = {}
+        wanted: set[int] = set()
+        limit = self.budget.max_goals
+        node = 0
+        while node < len(goals):
+            goal = goals[node]
+            edges.append([])
+            if goal.is_true:
+                node += 1
+                continue
+            looked, steps = self._steps(goal)
+            if looked:
+                if node == 0:
+                    template.opened = tuple(sorted(looked.items()))
+                    return
+                leaving[node] = len(template.exits)
+                template.exits.append(self._exit(goal))
+                wanted.update(looked)
+                node += 1
+                continue
+            for target, choice in steps:
+                if target not in number:
+                    number[target] = len(goals)
+                    goals.append(target)
+                edges[node].append((number[target], choice))
+            node += 1
+            if limit is not None and self.goals + node > limit:
+                raise BudgetExceeded("the templates outgrow the budget")
+        self.goals += node
+        template.wanted = tuple(sorted(wanted))
+        template.nodes, template.ways = collapse(
+            edges, {n for n, g in enumerate(goals) if g.is_true}, leaving
+        )
+
+    def _steps(self, goal: Goal) -> tuple[dict[int, bool], list[tuple[Goal, Choice]]]:
+        """The steps of a goal; or the holes it looks at, and whether at the whole of them."""
+        holes = goal.answer
+        first = goal.atoms[0]
+        functor = functor_of(first)
+        predicate = None if functor is None else self.program.predicates.get(functor)
+        if predicate is None or predicate.kind is Kind.NEURAL or predicate.has_cut \
+                or predicate.has_nested_cut:  # fmt: skip
+            inside = set(variables(first))
+            looked = {i: True for i, h in enumerate(holes) if h in inside}
+            if looked:
+                return looked, []
+        steps: list[tuple[Goal, Choice]] = []
+        looked = {}
+        for step in successors(self.program, goal, self.interner):
+            seen: dict[Var, int] = {}
+            for i, h in enumerate(step.goal.answer):
+                if type(h) is not Var:
+                    looked[i] = False
+                elif h in seen:
+                    looked[i] = looked[seen[h]] = True
+                else:
+                    seen[h] = i
+            steps.append((step.goal, step.choice))
+        return looked, steps
+
+    def _exit(self, goal: Goal) -> tuple[int, Fill]:
+        holes = [h for h in goal.answer if type(h) is Var]
+        pattern, fill = leave(goal, holes, self.interner)
+        number = self._number.get(pattern)
+        if number is None:
+            number = self._number[pattern] = len(self.all)
+            self.all.append(Template(number, pattern))
+        return number, fill
+
+
+def certain(choice: Choice) -> bool:
+    """True when a step weighs 1 whatever the parameters (under a local scorer)."""
+    return choice.weigher in (Weigher.ONE, Weigher.SCORER)
+
+
+def collapse(
+    edges: list[list[tuple[int, Choice]]], true: set[int], leaving: dict[int, int]
+) -> tuple[int, list[Way]]:
+    """The nodes where derivations part, and the ways between them; dead ends are left out."""
+    ends = true | set(leaving)
+    live = _live(edges, ends)
+    kept = [[(t, c) for t, c in out if live[t]] for out in edges]
+    # A goal on a cycle must stay a node; any other with one way on can be passed through.
+    passing = [len(out) == 1 and i not in ends for i, out in enumerate(kept)]
+    for component in strong_components([[t for t, _ in out] for out in kept]):
+        if len(component) > 1 or any(t == component[0] for t, _ in kept[component[0]]):
+            for i in component:
+                passing[i] = False
+    if not live[0]:
+        return 0, []
+    begin = 0
+    while passing[begin] and certain(kept[begin][0][1]):
+        begin = kept[begin][0][0]
+    if begin in ends:
+        begin = 0
+    number = {begin: 0}
+    todo = [begin]
+    ways: list[Way] = []
+    while todo:
+        node = todo.pop()
+        for target, choice in kept[node]:
+            choices = [] if certain(choice) else [choice]
+            end = target
+            while passing[end]:
+                end, step = kept[end][0]
+                if not certain(step):
+                    choices.append(step)
+            if end in true:
+                place = TRUE_TARGET
+            elif end in leaving:
+                place = -2 - leaving[end]
+            else:
+                if end not in number:
+                    number[end] = len(number)
+                    todo.append(end)
+                place = number[end]
+            ways.append(Way(number[node], place, tuple(choices)))
+    return len(number), ways
+
+
+def _live(edges: list[list[tuple[int, Choice]]], ends: set[int]) -> list[bool]:
+    into: list[list[int]] = [[] for _ in edges]
+    for s, out in enumerate(edges):
+        for t, _ in out:
+            into[t].append(s)
+    live = [False] * len(edges)
+    stack = list(ends)
+    for e in stack:
+        live[e] = True
+    while stack:
+        for s in into[stack.pop()]:
+            if not live[s]:
+                live[s] = True
+                stack.append(s)
+    return live

@@ -1,0 +1,307 @@
+"""Batches of queries: their graphs built once, in the cheapest form each query allows.
+
+    chains     unfolded from templates, a narrow layer a step: a product of small matrices
+    graphs     the goal graph, solved level by level
+    tabled     where the goal graph has no end
+
+A compiled batch keeps structure only: tensors stay in its bank, which can be replaced, and a
+selection of its queries can be evaluated by itself, so that one compilation serves all epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from deepprooflog.errors import Inexact, ModelError
+from deepprooflog.graph.describe import goal_text
+from deepprooflog.graph.explore import RECURSION
+from deepprooflog.graph.flat import Asked as AskedRows
+from deepprooflog.graph.flat import Ints, flatten
+from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.graph.macro import Templates
+from deepprooflog.graph.pattern import WholeTensors
+from deepprooflog.graph.schedule import schedule
+from deepprooflog.graph.templates import Bundle, bundle, place_tensors
+from deepprooflog.graph.unfold import unfold
+from deepprooflog.infer.chain import Chains, chain_log_prob, find_chains
+from deepprooflog.infer.exact import Layered, layered, log_values
+from deepprooflog.infer.success import refuse_growing
+from deepprooflog.infer.tabled import Tabled, tabulate
+from deepprooflog.infer.tabled_grad import tabled_log_values
+from deepprooflog.logic.budget import Budget, BudgetExceeded
+from deepprooflog.logic.clause import Clause
+from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.query import Query
+from deepprooflog.logic.resolve import start
+from deepprooflog.score.edges import EdgeTable, edge_table
+from deepprooflog.score.network import Network
+from deepprooflog.score.parameters import Labels
+from deepprooflog.score.scorer import Scorer
+from deepprooflog.score.weigh import Asked, edge_weights, network_of, stack
+from deepprooflog.syntax.terms import Slot, Struct, deref
+
+Bank = Tensor | list[Tensor]
+
+
+@dataclass(frozen=True)
+class ChainPart:
+    """Chains of one shape, with what each network reads as numbers into the bank."""
+
+    chains: Chains
+    asked: list[AskedRows]
+    rows: tuple[Ints, ...]  # for each network: [Q, rows, arity] into the bank
+    clauses: list[Clause]  # trainable clauses, by number
+
+
+@dataclass(frozen=True)
+class GraphPart:
+    """One goal graph, ready to be weighed and solved."""
+
+    bundle: Bundle
+    table: EdgeTable
+    layers: Layered
+
+
+@dataclass(frozen=True)
+class TabledPart:
+    """One tabled query."""
+
+    query: int
+    tabled: Tabled
+    table: EdgeTable
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A batch of goals whose graphs are built."""
+
+    queries: int
+    describe: Callable[[int], str]
+    chains: list[ChainPart]
+    graphs: list[GraphPart]
+    tabled: list[TabledPart]
+    bank: Bank
+
+    def __len__(self) -> int:
+        return self.queries
+
+    def with_bank(self, bank: Sequence[Tensor] | Tensor) -> Compiled:
+        """The same goals over other tensors: a new epoch's augmentation, without rebuilding."""
+        if len(bank) != len(self.bank):
+            raise ModelError(f"the batch has {len(self.bank)} tensors, not {len(bank)}")
+        return replace(self, bank=bank if isinstance(bank, Tensor) else list(bank))
+
+    def to(self, device: torch.device | str) -> Compiled:
+        """The same batch with its tensors and indices on a device."""
+        target = torch.device(device)
+        bank = self.bank
+        moved = bank.to(target) if isinstance(bank, Tensor) else [t.to(target) for t in bank]
+        chains = [replace(c, chains=c.chains.to(target)) for c in self.chains]
+        graphs = [replace(g, layers=g.layers.to(target)) for g in self.graphs]
+        return replace(self, bank=moved, chains=chains, graphs=graphs)
+
+
+def compile_batch(
+    program: Program,
+    queries: Sequence[Query],
+    *,
+    local: bool,
+    budget: Budget | None = None,
+) -> Compiled:
+    """Build the graphs of a batch of queries."""
+    bank, placed = place_tensors(queries)
+    chains: list[ChainPart] = []
+    rest = np.arange(len(queries))
+    if local and any(_has_parts(q) for q in queries):
+        chains, rest = _unfold(program, queries, placed, budget)
+    graphs: list[GraphPart] = []
+    tabled: list[TabledPart] = []
+    batch = bundle(program, queries, budget, which=rest.tolist())
+    for item in batch.bundles:
+        if item.graph.complete:
+            table = edge_table(item.graph.choices)
+            graphs.append(GraphPart(item, table, layered(schedule(item.graph))))
+            continue
+        for i in item.queries.reshape(-1).tolist():
+            tabled.append(_tabulate(program, i, batch.goals[i], item.graph, local, budget))
+    return Compiled(len(queries), lambda i: str(queries[i]), chains, graphs, tabled, _stacked(bank))
+
+
+def _has_parts(query: Query) -> bool:
+    """True when some argument is a tensor or a compound: something a pattern can leave open."""
+    return any(
+        type(deref(t)) in (Struct, Slot) for a in query.atoms if type(a) is Struct for t in a.args
+    )
+
+
+def _unfold(
+    program: Program, queries: Sequence[Query], placed: Sequence[Sequence[int]],
+    budget: Budget | None,
+) -> tuple[list[ChainPart], Ints]:  # fmt: skip
+    interner = Interner()
+    templates = Templates(program, interner, budget or Budget())
+    goals = [start(q.atoms, interner) for q in queries]
+    try:
+        flat = flatten(templates, unfold(templates, goals))
+    except (BudgetExceeded, WholeTensors):
+        return [], np.arange(len(queries))
+    found, rest = find_chains(flat)
+    parts = []
+    for chains in found:
+        rows = tuple(
+            _banked(own, [placed[q] for q in chains.queries.tolist()]) for own in chains.rows
+        )
+        parts.append(ChainPart(chains, flat.asked, rows, flat.clauses))
+    return parts, rest
+
+
+def _banked(own: Ints, placed: Sequence[Sequence[int]]) -> Ints:
+    """A query's own slots [Q, rows, arity] as numbers into the bank."""
+    width = max((len(p) for p in placed), default=0)
+    table = np.zeros((len(placed), max(width, 1)), dtype=np.int64)
+    for i, p in enumerate(placed):
+        table[i, : len(p)] = p
+    return np.take_along_axis(table, own.reshape(len(placed), -1), axis=1).reshape(own.shape)
+
+
+def _stacked(bank: Sequence[object]) -> Bank:
+    tensors = [torch.as_tensor(t) for t in bank]
+    shapes = {(tuple(t.shape), t.dtype, t.device) for t in tensors}
+    return torch.stack(tensors) if len(shapes) == 1 else tensors
+
+
+def _tabulate(
+    program: Program, number: int, goal: Goal, graph: GoalGraph, local: bool,
+    budget: Budget | None,
+) -> TabledPart:  # fmt: skip
+    refuse_growing(graph, local)
+    if not local:
+        raise over_budget(goal, graph.stopped)
+    interner = Interner()
+    table = tabulate(program, interner.goal(goal.atoms), interner, budget)
+    if not table.complete:
+        raise over_budget(goal, table.stopped)
+    return TabledPart(number, table, edge_table(table.system.choices))
+
+
+def over_budget(goal: Goal, stopped: str | None) -> Inexact:
+    """Neither method ended within the budget."""
+    wider = "a larger budget" if stopped in (None, RECURSION) else f"a larger {stopped}"
+    return Inexact(
+        f"{goal_text(goal)} was not solved within the budget ({stopped})",
+        lower=0.0,
+        upper=None,
+        hint=f"{wider}, or Model.bounds for what can be said within the budget",
+    )
+
+
+def batch_log_prob(
+    compiled: Compiled,
+    networks: Mapping[str, Network],
+    labels: Labels,
+    scorer: Scorer,
+    select: Sequence[int] | Tensor | None = None,
+) -> Float[Tensor, "batch"]:
+    """log p_success of the batch's goals, or of those selected, in order."""
+    places: list[Ints] = []
+    values: list[Tensor] = []
+    wanted = None if select is None else np.asarray(torch.as_tensor(select).cpu(), dtype=np.int64)
+    for chain in compiled.chains:
+        where, value = _chain_values(chain, compiled.bank, networks, labels, wanted)
+        places.append(where)
+        values.append(value)
+    graphs, tabled = compiled.graphs, compiled.tabled
+    if wanted is not None:
+        graphs = [g for g in graphs if np.isin(g.bundle.queries, wanted).any()]
+        tabled = [t for t in tabled if t.query in wanted]
+    more_places, more = _graph_values(compiled, graphs, tabled, networks, labels, scorer)
+    places += more_places
+    values += more
+    return _in_order(places, values, compiled.queries, wanted, labels)
+
+
+def _chain_values(
+    part: ChainPart,
+    bank: Bank,
+    networks: Mapping[str, Network],
+    labels: Labels,
+    wanted: Ints | None,
+) -> tuple[Ints, Tensor]:
+    device = labels.logits.device
+    chains = part.chains.to(device)
+    members = np.arange(len(chains.queries))
+    if wanted is not None:
+        members = np.nonzero(np.isin(chains.queries, wanted))[0]
+    outputs = []
+    for asked, rows in zip(part.asked, part.rows, strict=True):
+        own = rows[members]  # [q, rows, arity]
+        net = network_of(networks, asked.network, asked.clause)
+        flat = own.reshape(-1, own.shape[2])
+        distinct, inverse = np.unique(flat, axis=0, return_inverse=True)
+        alone = len(distinct) == len(flat)
+        chosen = flat if alone else distinct
+        inputs = [
+            stack(bank, chosen[:, j], asked.network, asked.clause, device)
+            for j in range(flat.shape[1])
+        ]
+        log = net.log_probabilities(
+            inputs, asked.domain, asked.bernoulli, asked.network, asked.clause
+        )
+        if not alone:
+            log = log[torch.as_tensor(inverse.reshape(-1), device=device)]
+        outputs.append(log.reshape(len(members), own.shape[1], -1))
+    used = labels.log_values()[labels.numbers(part.clauses)]
+    everything = len(members) == len(chains.queries)
+    select = None if everything else torch.as_tensor(members, device=device)
+    return chains.queries[members], chain_log_prob(chains, used, outputs, select)
+
+
+def _graph_values(
+    compiled: Compiled,
+    graphs: Sequence[GraphPart],
+    tabled: Sequence[TabledPart],
+    networks: Mapping[str, Network],
+    labels: Labels,
+    scorer: Scorer,
+) -> tuple[list[Ints], list[Tensor]]:
+    device = labels.logits.device
+    identity = np.arange(len(compiled.bank), dtype=np.int64)[None, :]
+    asked = [Asked(p.table, p.bundle.graph, p.bundle.slots) for p in graphs]
+    asked += [Asked(t.table, None, identity) for t in tabled]
+    bank = [t.to(device) for t in compiled.bank]
+    weights = edge_weights(asked, bank, networks, labels, scorer)
+    places: list[Ints] = []
+    values: list[Tensor] = []
+    for part, w in zip(graphs, weights, strict=False):
+        layers = part.layers.to(device)
+        roots = torch.as_tensor(part.bundle.graph.roots, device=device)
+        values.append(log_values(layers, w)[roots].T.reshape(-1))
+        places.append(part.bundle.queries.reshape(-1))
+    for item, w in zip(tabled, weights[len(graphs) :], strict=True):
+        unknowns = list(item.tabled.answers.values())
+        log = tabled_log_values(item.tabled.system, w[:, 0])
+        values.append(log[unknowns] if unknowns else log.new_full((1,), -torch.inf))
+        places.append(np.asarray([item.query]))
+    return places, values
+
+
+def _in_order(
+    places: Sequence[Ints], values: Sequence[Tensor], queries: int, wanted: Ints | None,
+    labels: Labels,
+) -> Tensor:  # fmt: skip
+    if not values:
+        return labels.logits.new_zeros(0)
+    joined = torch.cat(list(values))
+    order = np.full(queries, -1, dtype=np.int64)
+    where = np.concatenate(list(places))
+    order[where] = np.arange(len(where))
+    if wanted is not None:
+        order = order[wanted]
+    return joined[torch.as_tensor(order, device=joined.device)]
