@@ -1,0 +1,76 @@
+"""Budgets: how many steps and seconds a search may take before it says so.
+
+A `Budget` is the limit; a `Spending` is what one search has used of it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from deepprooflog.errors import ProofLogError
+
+
+class BudgetExceeded(ProofLogError):
+    """A search used up its budget; `hint` says which limit to raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits of a search; None is no limit.
+
+    `max_goals` and `max_atoms` limit a goal graph (its goals, and the atoms in all of them),
+    `max_depth` the resolution steps from the query, `max_steps` the calls of one plain search
+    (a guard, or `solve`), `max_seconds` the whole.
+
+    >>> Budget(max_steps=1000).max_seconds is None
+    True
+    """
+
+    max_goals: int | None = 1_000_000
+    max_seconds: float | None = None
+    max_depth: int | None = None
+    max_atoms: int | None = 20_000_000
+    max_steps: int | None = None
+
+    def remaining(self, deadline: float | None) -> Budget | None:
+        """What is left for one guard when the whole search must end at `deadline`."""
+        if deadline is None and self.max_steps is None:
+            return None
+        seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
+        return replace(self, max_seconds=seconds)
+
+
+class Spending:
+    """What one search has used of its budget, counted in batches so that a step costs nothing."""
+
+    __slots__ = ("_deadline", "budget", "steps")
+
+    # Between two looks at the clock: some milliseconds of work.
+    BATCH = 4096
+
+    def __init__(self, budget: Budget | None) -> None:
+        self.budget = budget or Budget()
+        self.steps = 0
+        seconds = self.budget.max_seconds
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+
+    def batch(self) -> int:
+        """How many steps may be taken before asking again; raises when there are none left."""
+        limit = self.budget.max_steps
+        if limit is not None and self.steps >= limit:
+            raise BudgetExceeded(
+                f"the search did not end within {limit:,} steps",
+                hint=f"a larger max_steps, or a query that ends (it took {self.steps:,} so far)",
+            )
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise BudgetExceeded(
+                f"the search did not end within {self.budget.max_seconds:g} s "
+                f"({self.steps:,} steps)",
+                hint="a larger max_seconds, or a query that ends",
+            )
+        return self.BATCH if limit is None else min(self.BATCH, limit - self.steps)
+
+    def spend(self, steps: int) -> None:
+        """Count the steps taken of the last batch."""
+        self.steps += steps

@@ -1,0 +1,66 @@
+"""Builtin predicates by theme; importing this package fills the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deepprooflog.logic.builtins import (  # noqa: F401 (imported for their registrations)
+    aggregates,
+    arithmetic,
+    atoms,
+    characters,
+    compare,
+    control,
+    flags,
+    integers,
+    lists,
+    output,
+    refused,
+    solutions,
+    sorting,
+    strings,
+    terms,
+    typetest,
+)
+from deepprooflog.logic.builtins.registry import CONTROL, DET, NONDET, PROTECTED, TRANSPARENT
+from deepprooflog.logic.library import library_clauses, library_functors
+from deepprooflog.syntax.terms import Functor
+
+__all__ = [
+    "CONTROL",
+    "DET",
+    "NONDET",
+    "PROTECTED",
+    "TRANSPARENT",
+    "is_builtin",
+    "is_control",
+    "known_functors",
+    "library_clauses",
+]
+
+
+def is_control(functor: Functor) -> bool:
+    """True for control constructs: `,` `;` `->` `\\+` `call/N` `findall/3` and the like."""
+    return functor in CONTROL
+
+
+def is_builtin(functor: Functor) -> bool:
+    """True when the system defines the predicate: control, builtin or library.
+
+    >>> is_builtin(Functor("is", 2)), is_builtin(Functor("append", 3)), is_builtin(Functor("p", 1))
+    (True, True, False)
+    """
+    return (
+        functor in DET
+        or functor in CONTROL
+        or functor in NONDET
+        or library_clauses(functor) is not None
+    )
+
+
+def known_functors() -> Iterator[Functor]:
+    """Every predicate the system defines."""
+    yield from DET
+    yield from CONTROL
+    yield from NONDET
+    yield from library_functors()

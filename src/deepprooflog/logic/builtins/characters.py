@@ -1,0 +1,115 @@
+"""Between atoms or numbers and their characters: atom_codes/2, number_codes/2, char_code/2 …"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from deepprooflog.logic.builtins.registry import det
+from deepprooflog.logic.builtins.text import (
+    MAX_CODE,
+    any_text,
+    chars,
+    codes,
+    list_text,
+    parse_number,
+    require_text,
+)
+from deepprooflog.logic.machine import Machine
+from deepprooflog.logic.raise_iso import (
+    instantiation_error,
+    representation_error,
+    syntax_error,
+    type_error,
+)
+from deepprooflog.syntax.terms import Atom, Float, Str, Term, Var, deref
+
+
+def _spelled(m: Machine, args: Any, spell: Callable[[str], Term]) -> bool:
+    if type(deref(args[0])) is not Var:
+        return m.unify(args[1], spell(require_text(args[0])))
+    if type(deref(args[1])) is Var:
+        raise instantiation_error("an atom or its characters must be bound")
+    text = list_text(args[1]) if type(deref(args[1])) is not Str else require_text(args[1])
+    if text is None:
+        raise instantiation_error("the list of characters is not bound to its end")
+    return m.unify(args[0], Atom(text))
+
+
+@det("atom_codes", 2, iso=True)
+def atom_codes(m: Machine, args: Any) -> bool:
+    return _spelled(m, args, codes)
+
+
+@det("atom_chars", 2, iso=True)
+def atom_chars(m: Machine, args: Any) -> bool:
+    return _spelled(m, args, chars)
+
+
+@det("char_code", 2, iso=True)
+def char_code(m: Machine, args: Any) -> bool:
+    char, code = deref(args[0]), deref(args[1])
+    if type(char) is not Var:
+        if type(char) is not Atom or len(char.name) != 1:
+            raise type_error("character", char)
+        if type(code) is not Var and type(code) is not int:
+            raise type_error("integer", code)
+        return m.unify(code, ord(char.name))
+    if type(code) is Var:
+        raise instantiation_error("char_code/2 needs a character or a code")
+    if type(code) is not int:
+        raise type_error("integer", code)
+    if not 0 <= code <= MAX_CODE:
+        raise representation_error("character_code")
+    return m.unify(char, Atom(chr(code)))
+
+
+def _number_spelled(m: Machine, args: Any, spell: Callable[[str], Term]) -> bool:
+    number = deref(args[0])
+    if type(deref(args[1])) is not Var:
+        text = any_text(args[1]) if type(deref(args[1])) in (Str, Atom) else list_text(args[1])
+        if text is not None:
+            value = parse_number(text)
+            if value is None:
+                raise syntax_error("illegal_number")
+            return m.unify(number, value)
+    if type(number) is Var:
+        raise instantiation_error("a number or its characters must be bound")
+    if type(number) is not int and type(number) is not Float:
+        raise type_error("number", number)
+    return m.unify(args[1], spell(require_text(number)))
+
+
+@det("number_codes", 2, iso=True)
+def number_codes(m: Machine, args: Any) -> bool:
+    return _number_spelled(m, args, codes)
+
+
+@det("number_chars", 2, iso=True)
+def number_chars(m: Machine, args: Any) -> bool:
+    return _number_spelled(m, args, chars)
+
+
+@det("atom_number", 2)
+def atom_number(m: Machine, args: Any) -> bool:
+    atom, number = deref(args[0]), deref(args[1])
+    if type(atom) is Var:
+        if type(number) is Var:
+            raise instantiation_error("atom_number/2 needs an atom or a number")
+        if type(number) is not int and type(number) is not Float:
+            raise type_error("number", number)
+        return m.unify(atom, Atom(require_text(number)))
+    if type(atom) is not Atom and type(atom) is not Str:
+        raise type_error("atom", atom)
+    text = require_text(atom)
+    value = None if text[:1].isspace() else parse_number(text)
+    return value is not None and m.unify(number, value)
+
+
+@det("number_string", 2)
+def number_string(m: Machine, args: Any) -> bool:
+    if type(deref(args[1])) is not Var:
+        text = any_text(args[1])
+        value = None if text[:1].isspace() else parse_number(text)
+        return value is not None and m.unify(args[0], value)
+    return m.unify(args[1], Str(require_text(args[0], "number")))

@@ -1,0 +1,202 @@
+"""Control: conjunction, disjunction, if-then-else, cut, negation, call/N, catch and throw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepprooflog.errors import PrologError
+from deepprooflog.logic.as_goal import as_goal
+from deepprooflog.logic.builtins.registry import Solutions, control, det, nondet
+from deepprooflog.logic.machine import (
+    CUT,
+    LEAVE_CATCH,
+    Choice,
+    Frame,
+    Machine,
+    Site,
+    copy_term,
+)
+from deepprooflog.logic.raise_iso import ERROR, instantiation_error, type_error
+from deepprooflog.syntax.terms import COMMA, Atom, Functor, Struct, Term, Var, deref
+from deepprooflog.syntax.writer import write_term
+
+IF = Functor("->", 2)
+SOFT_IF = Functor("*->", 2)
+NOT = Functor("\\+", 1)
+
+
+def retry_goal(machine: Machine, choice: Choice) -> Frame | None:
+    """Take the other branch: (…, next, goal, cut barrier, origin)."""
+    _, _, cont, goal, barrier, origin = choice
+    return machine.goal(goal, cont, barrier, origin)
+
+
+def retry_next(machine: Machine, choice: Choice) -> Frame | None:
+    """Go on with what follows: the goal inside a negation has failed."""
+    frame: Frame = choice[2]
+    return frame
+
+
+def retry_fail(machine: Machine, choice: Choice) -> Frame | None:
+    """A choice that only marks a place."""
+    return None
+
+
+def _refute(machine: Machine, args: Any, cont: Any) -> Frame | None:
+    del machine.choices[args[0] :]
+    return None
+
+
+def _commit_softly(machine: Machine, args: Any, cont: Any) -> Frame | None:
+    # The condition keeps its own choices; only the else branch goes.
+    choices, height = machine.choices, args[0]
+    if len(choices) == height + 1:
+        choices.pop()
+    else:
+        _, mark, after, *_ = choices[height]
+        choices[height] = (retry_fail, mark, after)
+    frame: Frame = cont
+    return frame
+
+
+REFUTE = Site(None, run=_refute)
+COMMIT_SOFTLY = Site(None, run=_commit_softly)
+
+
+@control(",", 2)
+def conjunction(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    left, right, barrier = args
+    rest = m.goal(right, cont, barrier, site.origin)  # type: ignore[arg-type]
+    return m.goal(left, rest, barrier, site.origin)  # type: ignore[arg-type]
+
+
+@control("!", 0)
+def cut(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    del m.choices[args[0] :]
+    frame: Frame = cont
+    return frame
+
+
+@control(";", 2)
+def disjunction(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    left, right, barrier = args
+    origin: Any = site.origin
+    left = deref(left)
+    height = len(m.choices)
+    m.choices.append((retry_goal, len(m.trail), cont, right, barrier, origin))
+    if type(left) is Struct and (left.functor is IF or left.functor is SOFT_IF):
+        commit = CUT if left.functor is IF else COMMIT_SOFTLY
+        then = m.goal(left.args[1], cont, barrier, origin)
+        return m.goal(left.args[0], (commit, (height,), then), height + 1, origin)
+    return m.goal(left, cont, barrier, origin)
+
+
+@control("->", 2)
+def if_then(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    condition, then, barrier = args
+    origin: Any = site.origin
+    height = len(m.choices)
+    after = (CUT, (height,), m.goal(then, cont, barrier, origin))
+    return m.goal(condition, after, height, origin)
+
+
+@control("*->", 2)
+def soft_if_then(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    condition, then, barrier = args
+    origin: Any = site.origin
+    return m.goal(condition, m.goal(then, cont, barrier, origin), len(m.choices), origin)
+
+
+@control("\\+", 1)
+@control("not", 1)
+def negation(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    goal = as_goal(args[0])
+    height = len(m.choices)
+    m.choices.append((retry_next, len(m.trail), cont))
+    origin: Any = site.origin
+    return m.goal(goal, (REFUTE, (height,), cont), height + 1, origin.user)
+
+
+@control("call", 1, 2, 3, 4, 5, 6, 7, 8)
+def call(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    goal = as_goal(add_arguments(args[0], args[1:]))
+    origin: Any = site.origin
+    return m.goal(goal, cont, len(m.choices), origin.user)
+
+
+def add_arguments(closure: Term, extra: tuple[Term, ...]) -> Term:
+    """The goal of `call(closure, extra…)`."""
+    closure = deref(closure)
+    if not extra:
+        return closure
+    if type(closure) is Struct:
+        functor = Functor(closure.functor.name, closure.functor.arity + len(extra))
+        return Struct(functor, closure.args + extra)
+    if type(closure) is Atom:
+        return Struct(Functor(closure.name, len(extra)), extra)
+    if type(closure) is Var:
+        raise instantiation_error("the goal to call is an unbound variable")
+    raise type_error("callable", closure)
+
+
+@control("once", 1)
+def once(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    goal = as_goal(args[0])
+    height = len(m.choices)
+    origin: Any = site.origin
+    return m.goal(goal, (CUT, (height,), cont), height, origin.user)
+
+
+@control("ignore", 1)
+def ignore(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    goal = as_goal(args[0])
+    height = len(m.choices)
+    m.choices.append((retry_next, len(m.trail), cont))
+    origin: Any = site.origin
+    return m.goal(goal, (CUT, (height,), cont), height + 1, origin.user)
+
+
+@control("forall", 2)
+def forall(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    condition, action = args
+    counterexample = Struct(COMMA, (condition, Struct(NOT, (action,))))
+    return negation(m, site, (counterexample,), cont)
+
+
+@control("catch", 3)
+def catch(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    goal, catcher, recovery = args
+    origin: Any = site.origin
+    height = len(m.choices)
+    m.choices.append((retry_fail, len(m.trail), cont, catcher, recovery, origin.user))
+    leave = (LEAVE_CATCH, (height,), cont)
+    return (origin.user.site(Functor("call", 1)), (goal,), leave)
+
+
+@det("throw", 1, iso=True)
+def throw(m: Machine, args: Any) -> bool:
+    ball = copy_term(args[0])
+    if type(ball) is Var:
+        raise instantiation_error("throw/1 needs a bound term")
+    error = PrologError(f"uncaught exception: {write_term(ball)}", term=ball)
+    if type(ball) is Struct and ball.functor is ERROR:
+        error.message = f"uncaught error: {write_term(ball.args[0])}"
+    raise error
+
+
+@det("true", 0, iso=True)
+@det("otherwise", 0)
+def true(m: Machine, args: Any) -> bool:
+    return True
+
+
+@det("fail", 0, iso=True)
+@det("false", 0, iso=True)
+def fail(m: Machine, args: Any) -> bool:
+    return False
+
+
+@nondet("repeat", 0, iso=True)
+def repeat(m: Machine, args: Any) -> Solutions:
+    while True:
+        yield

@@ -1,0 +1,99 @@
+"""Operators and flags while a goal runs: they change for that search, never for the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepprooflog.errors import PrologError
+from deepprooflog.logic.builtins.registry import Solutions, det, nondet
+from deepprooflog.logic.machine import Machine
+from deepprooflog.logic.raise_iso import ERROR, domain_error, instantiation_error, type_error
+from deepprooflog.logic.unify import undo
+from deepprooflog.syntax.operators import TYPES
+from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref
+
+_DEFAULTS: dict[str, Term] = {
+    "bounded": Atom("false"),
+    "double_quotes": Atom("string"),
+    "integer_rounding_function": Atom("toward_zero"),
+    "max_arity": Atom("unbounded"),
+    "occurs_check": Atom("false"),
+    "unknown": Atom("error"),
+}
+_VALUES = {
+    "double_quotes": ("codes", "chars", "atom", "string"),
+    "unknown": ("error",),
+}
+
+
+@det("op", 3, iso=True)
+def op(m: Machine, args: Any) -> bool:
+    table = m.operators.copy()
+    try:
+        table.declare(*args)
+    except PrologError as error:
+        term: Any = error.term
+        if type(term) is not Struct or term.functor is not ERROR:
+            error.term = Struct(ERROR, (term, Var()))
+        raise
+    m.operators = table
+    return True
+
+
+@nondet("current_op", 3, iso=True)
+def current_op(m: Machine, args: Any) -> Solutions:
+    priority, kind, name = (deref(a) for a in args)
+    if type(priority) is not Var and (type(priority) is not int or not 0 <= priority <= 1200):
+        raise domain_error("operator_priority", priority)
+    if type(kind) is not Var and (type(kind) is not Atom or kind.name not in TYPES):
+        raise domain_error("operator_specifier", kind)
+    if type(name) is not Var and type(name) is not Atom:
+        raise type_error("atom", name)
+    for p, t, n in list(m.operators):
+        mark = len(m.trail)
+        if m.unify(priority, p) and m.unify(kind, Atom(t)) and m.unify(name, Atom(n)):
+            yield
+        else:
+            undo(m.trail, mark)
+    return False
+
+
+def _values(m: Machine) -> dict[str, Term]:
+    values = dict(_DEFAULTS)
+    for name, value in m.flags.items():
+        values[name] = Atom(value)
+    if m.code.occurs_check:
+        values["occurs_check"] = Atom("true")
+    return values
+
+
+@det("set_prolog_flag", 2, iso=True)
+def set_prolog_flag(m: Machine, args: Any) -> bool:
+    name, value = deref(args[0]), deref(args[1])
+    if type(name) is Var or type(value) is Var:
+        raise instantiation_error("set_prolog_flag/2 needs a flag and a value")
+    if type(name) is not Atom:
+        raise type_error("atom", name)
+    if name.name not in _DEFAULTS:
+        raise domain_error("prolog_flag", name)
+    if type(value) is not Atom or value.name not in _VALUES.get(name.name, ()):
+        raise domain_error("flag_value", Struct(Functor("+", 2), (name, value)))
+    m.flags[name.name] = value.name
+    return True
+
+
+@nondet("current_prolog_flag", 2, iso=True)
+def current_prolog_flag(m: Machine, args: Any) -> Solutions:
+    name = deref(args[0])
+    if type(name) is not Var and type(name) is not Atom:
+        raise type_error("atom", name)
+    values = _values(m)
+    if type(name) is Atom:
+        return name.name in values and m.unify(args[1], values[name.name])
+    for flag, value in values.items():
+        mark = len(m.trail)
+        if m.unify(name, Atom(flag)) and m.unify(args[1], value):
+            yield
+        else:
+            undo(m.trail, mark)
+    return False

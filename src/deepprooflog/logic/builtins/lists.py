@@ -1,0 +1,172 @@
+"""Lists whose cost matters: length/2, memberchk/2, nth0/3, nth1/3, sums and extremes."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from deepprooflog.logic.arithmetic import Number, add, evaluate, number_term
+from deepprooflog.logic.builtins.integers import require_integer
+from deepprooflog.logic.builtins.registry import Solutions, det, nondet
+from deepprooflog.logic.builtins.terms import require_list
+from deepprooflog.logic.machine import Machine
+from deepprooflog.logic.order import compare
+from deepprooflog.logic.raise_iso import domain_error, resource_error, type_error
+from deepprooflog.logic.unify import undo
+from deepprooflog.syntax.terms import (
+    CONS,
+    NIL,
+    Struct,
+    Term,
+    Var,
+    deref,
+    iter_list,
+    make_list,
+)
+
+
+def _spine(term: Term) -> tuple[int, Term]:
+    """The number of cells of a list and what it ends in."""
+    count = 0
+    t = deref(term)
+    while type(t) is Struct and t.functor is CONS:
+        count += 1
+        t = deref(t.args[1])
+    return count, t
+
+
+@nondet("length", 2)
+def length(m: Machine, args: Any) -> Solutions:
+    count, tail = _spine(args[0])
+    n = deref(args[1])
+    if type(n) is not Var and type(n) is not int:
+        raise type_error("integer", n)
+    if tail is NIL:
+        return m.unify(n, count)
+    if type(tail) is not Var:
+        raise type_error("list", deref(args[0]))
+    if type(n) is int:
+        if n < 0:
+            raise domain_error("not_less_than_zero", n)
+        return n >= count and m.unify(tail, make_list([Var() for _ in range(n - count)]))
+    if tail is n:
+        raise resource_error("memory for an infinite list")
+    for extra in itertools.count():
+        m.unify(tail, make_list([Var() for _ in range(extra)]))
+        m.unify(n, count + extra)
+        yield
+    return False
+
+
+@det("memberchk", 2)
+def memberchk(m: Machine, args: Any) -> bool:
+    item = args[0]
+    t = deref(args[1])
+    mark = len(m.trail)
+    while type(t) is Struct and t.functor is CONS:
+        if m.unify(item, t.args[0]):
+            return True
+        undo(m.trail, mark)
+        t = deref(t.args[1])
+    if type(t) is Var:
+        return m.unify(t, Struct(CONS, (item, Var())))
+    return False
+
+
+def _nth(m: Machine, args: Any, base: int) -> Solutions:
+    index, items, item = deref(args[0]), args[1], args[2]
+    if type(index) is not Var:
+        return _at(m, items, require_integer(index) - base, item)
+    at = base
+    t = deref(items)
+    while True:
+        if type(t) is Var:
+            fresh = Struct(CONS, (Var(), Var()))
+            m.unify(t, fresh)
+            t = fresh
+        if type(t) is not Struct or t.functor is not CONS:
+            return False
+        mark = len(m.trail)
+        rest = deref(t.args[1])
+        if m.unify(item, t.args[0]) and m.unify(index, at):
+            if rest is NIL:
+                return True
+            yield
+        else:
+            undo(m.trail, mark)
+        at += 1
+        t = rest
+
+
+def _at(m: Machine, items: Term, steps: int, item: Term) -> bool:
+    if steps < 0:
+        return False
+    t = deref(items)
+    while True:
+        if type(t) is Var:
+            m.unify(t, Struct(CONS, (Var(), Var())))
+            t = deref(t)
+        if type(t) is not Struct or t.functor is not CONS:
+            return False
+        if steps == 0:
+            return m.unify(item, t.args[0])
+        steps -= 1
+        t = deref(t.args[1])
+
+
+@nondet("nth0", 3)
+def nth0(m: Machine, args: Any) -> Solutions:
+    return (yield from _nth(m, args, 0))
+
+
+@nondet("nth1", 3)
+def nth1(m: Machine, args: Any) -> Solutions:
+    return (yield from _nth(m, args, 1))
+
+
+@det("sum_list", 2)
+@det("sumlist", 2)
+def sum_list(m: Machine, args: Any) -> bool:
+    total: Number = 0
+    for item in require_list(args[0]):
+        total = add(total, evaluate(item))
+    return m.unify(args[1], number_term(total))
+
+
+def _extreme(m: Machine, args: Any, pick: Any) -> bool:
+    values = [evaluate(item) for item in require_list(args[0])]
+    return bool(values) and m.unify(args[1], number_term(pick(values)))
+
+
+@det("max_list", 2)
+def max_list(m: Machine, args: Any) -> bool:
+    return _extreme(m, args, max)
+
+
+@det("min_list", 2)
+def min_list(m: Machine, args: Any) -> bool:
+    return _extreme(m, args, min)
+
+
+def _extreme_member(m: Machine, args: Any, sign: int) -> bool:
+    best: Term | None = None
+    for item in iter_list(args[1]):
+        if best is None or sign * compare(item, best, m.ages) > 0:
+            best = item
+    return best is not None and m.unify(args[0], best)
+
+
+@det("max_member", 2)
+def max_member(m: Machine, args: Any) -> bool:
+    return _extreme_member(m, args, 1)
+
+
+@det("min_member", 2)
+def min_member(m: Machine, args: Any) -> bool:
+    return _extreme_member(m, args, -1)
+
+
+@det("numlist", 3)
+def numlist(m: Machine, args: Any) -> bool:
+    low, high = require_integer(args[0]), require_integer(args[1])
+    return low <= high and m.unify(args[2], make_list(range(low, high + 1)))

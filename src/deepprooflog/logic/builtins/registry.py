@@ -1,0 +1,69 @@
+"""The tables of builtins, filled by the modules beside this one.
+
+`DET` holds tests with at most one solution. A generator in `NONDET` yields once for each solution,
+or returns True for a last one, which leaves no choice. A construct in `CONTROL` works on the
+machine itself and gives the next frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from deepprooflog.syntax.terms import Functor
+
+if TYPE_CHECKING:
+    from deepprooflog.logic.machine import Frame, Machine, Site
+
+Test: TypeAlias = "Callable[[Machine, tuple[Any, ...]], bool]"
+Solutions: TypeAlias = "Generator[None, None, bool | None]"
+Enumerate: TypeAlias = "Callable[[Machine, tuple[Any, ...]], Solutions]"
+Construct: TypeAlias = "Callable[[Machine, Site, tuple[Any, ...], Any], Frame | None]"
+
+DET: dict[Functor, Test] = {}
+NONDET: dict[Functor, Enumerate] = {}
+CONTROL: dict[Functor, Construct] = {}
+# Control constructs and ISO builtins: a program may not redefine these.
+PROTECTED: set[Functor] = set()
+# Control constructs through which a cut reaches the clause they stand in.
+TRANSPARENT = frozenset(
+    {Functor(",", 2), Functor(";", 2), Functor("->", 2), Functor("*->", 2), Functor("!", 0)}
+)
+
+
+def det(name: str, arity: int, *, iso: bool = False) -> Callable[[Test], Test]:
+    """Register a builtin with at most one solution."""
+
+    def register(test: Test) -> Test:
+        functor = Functor(name, arity)
+        DET[functor] = test
+        if iso:
+            PROTECTED.add(functor)
+        return test
+
+    return register
+
+
+def nondet(name: str, arity: int, *, iso: bool = False) -> Callable[[Enumerate], Enumerate]:
+    """Register a builtin with any number of solutions."""
+
+    def register(solutions: Enumerate) -> Enumerate:
+        functor = Functor(name, arity)
+        NONDET[functor] = solutions
+        if iso:
+            PROTECTED.add(functor)
+        return solutions
+
+    return register
+
+
+def control(name: str, *arities: int) -> Callable[[Construct], Construct]:
+    """Register a control construct (always protected)."""
+
+    def register(construct: Construct) -> Construct:
+        for arity in arities:
+            CONTROL[Functor(name, arity)] = construct
+            PROTECTED.add(Functor(name, arity))
+        return construct
+
+    return register

@@ -1,0 +1,145 @@
+"""All solutions: findall/3,4, bagof/3 and setof/3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from deepprooflog.logic.as_goal import as_goal
+from deepprooflog.logic.builtins.registry import Solutions, control
+from deepprooflog.logic.clause import abstract
+from deepprooflog.logic.machine import Choice, Frame, Machine, Site, copy_term
+from deepprooflog.logic.order import note_ages, sort_key, sorted_terms, without_duplicates
+from deepprooflog.logic.raise_iso import type_error
+from deepprooflog.logic.unify import undo
+from deepprooflog.syntax.terms import (
+    NIL,
+    Functor,
+    Struct,
+    Term,
+    Var,
+    deref,
+    list_tail,
+    make_list,
+    variables,
+)
+
+_CARET = Functor("^", 2)
+_PAIR = Functor("-", 2)
+_WITNESS = "$witness"
+
+Finish = Callable[[Machine, list[Term], Any], "Frame | None"]
+
+
+def _collect(machine: Machine, args: Any, cont: Any) -> Frame | None:
+    template, found = args
+    found.append(copy_term(template))
+    return None
+
+
+COLLECT = Site(None, run=_collect)
+
+
+def collect(
+    m: Machine, site: Site, template: Term, goal: Term, cont: Any, finish: Finish
+) -> Frame | None:
+    """Run the goal to its end, keep a copy of the template for each solution, then `finish`."""
+    goal = as_goal(goal)
+    found: list[Term] = []
+    height = len(m.choices)
+    m.choices.append((_finish, len(m.trail), cont, found, finish))
+    origin: Any = site.origin
+    return m.goal(goal, (COLLECT, (template, found), cont), height + 1, origin.user)
+
+
+def _finish(machine: Machine, choice: Choice) -> Frame | None:
+    _, _, cont, found, finish = choice
+    frame: Frame | None = finish(machine, found, cont)
+    return frame
+
+
+def require_partial_list(term: Term) -> None:
+    """Raise ISO's type error unless the term is a list or could become one."""
+    tail = list_tail(term)
+    if tail is not NIL and type(tail) is not Var:
+        raise type_error("list", deref(term))
+
+
+@control("findall", 3)
+def findall(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    template, goal, result = args
+    require_partial_list(result)
+
+    def finish(machine: Machine, found: list[Term], cont: Any) -> Frame | None:
+        return cont if machine.unify(result, make_list(found)) else None
+
+    return collect(m, site, template, goal, cont, finish)
+
+
+@control("findall", 4)
+def findall_tail(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    template, goal, result, tail = args
+
+    def finish(machine: Machine, found: list[Term], cont: Any) -> Frame | None:
+        return cont if machine.unify(result, make_list(found, tail)) else None
+
+    return collect(m, site, template, goal, cont, finish)
+
+
+@control("bagof", 3)
+def bagof(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    return _bag(m, site, args, cont, as_set=False)
+
+
+@control("setof", 3)
+def setof(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+    return _bag(m, site, args, cont, as_set=True)
+
+
+def _bag(m: Machine, site: Site, args: Any, cont: Any, as_set: bool) -> Frame | None:
+    template, goal, result = args
+    require_partial_list(result)
+    bound: list[Term] = [template]
+    goal = deref(goal)
+    while type(goal) is Struct and goal.functor is _CARET:
+        bound.append(goal.args[0])
+        goal = deref(goal.args[1])
+    excluded = set(variables(*bound))
+    free = [v for v in variables(goal) if v not in excluded]
+    witness: Term = Struct(Functor(_WITNESS, len(free)), tuple(free)) if free else NIL
+
+    def finish(machine: Machine, found: list[Term], cont: Any) -> Frame | None:
+        if not found:
+            return None
+        pairs = [t.args for t in found if type(t) is Struct]
+        return machine.iterate(_groups(machine, pairs, witness, result, as_set), cont)
+
+    return collect(m, site, Struct(_PAIR, (witness, template)), goal, cont, finish)
+
+
+def _groups(
+    m: Machine, pairs: list[tuple[Term, ...]], witness: Term, result: Term, as_set: bool
+) -> Solutions:
+    """One solution for each binding of the free variables, in standard order."""
+    if type(witness) is Struct:
+        key = sort_key(m.ages)
+        note_ages([w for w, _ in pairs], m.ages)
+        pairs = sorted(pairs, key=lambda pair: key(pair[0]))  # type: ignore[arg-type, return-value]
+    groups: dict[Term, list[tuple[Term, ...]]] = {}
+    for pair in pairs:
+        groups.setdefault(abstract(pair[0], {}), []).append(pair)
+    for left, group in zip(range(len(groups) - 1, -1, -1), groups.values(), strict=True):
+        mark = len(m.trail)
+        shared = group[0][0]
+        for other, _ in group[1:]:
+            m.unify(shared, other)
+        items = [item for _, item in group]
+        if as_set:
+            items = without_duplicates(sorted_terms(map(deref, items), m.ages), m.ages)
+        if m.unify(witness, shared) and m.unify(result, make_list(items)):
+            if not left:
+                return True
+            yield
+        else:
+            undo(m.trail, mark)
+    return None

@@ -1,0 +1,107 @@
+"""Sorting by the standard order: msort/2, sort/2,4, predsort's cousins, keysort/2, sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cmp_to_key
+from typing import Any
+
+from deepprooflog.logic.builtins.registry import det
+from deepprooflog.logic.builtins.solutions import require_partial_list
+from deepprooflog.logic.builtins.terms import require_list
+from deepprooflog.logic.machine import Machine
+from deepprooflog.logic.order import compare, note_ages, sorted_terms, without_duplicates
+from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
+from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, make_list
+
+_PAIR = Functor("-", 2)
+_ORDERS = {"@<": (1, True), "@=<": (1, False), "@>": (-1, True), "@>=": (-1, False)}
+
+
+def _by(m: Machine, keys: Sequence[Term], sign: int = 1) -> Callable[[int], Any]:
+    """A sort key for positions: the standard order of the keys there."""
+
+    def difference(i: int, j: int) -> int:
+        return sign * compare(keys[i], keys[j], m.ages)
+
+    return cmp_to_key(difference)
+
+
+@det("msort", 2)
+def msort(m: Machine, args: Any) -> bool:
+    return m.unify(args[1], make_list(sorted_terms(require_list(args[0]), m.ages)))
+
+
+@det("sort", 2, iso=True)
+def sort(m: Machine, args: Any) -> bool:
+    items = require_list(args[0])
+    require_partial_list(args[1])
+    found = without_duplicates(sorted_terms(items, m.ages), m.ages)
+    return m.unify(args[1], make_list(found))
+
+
+@det("sort", 4)
+def sort_by(m: Machine, args: Any) -> bool:
+    key, order = deref(args[0]), deref(args[1])
+    if type(key) is Var or type(order) is Var:
+        raise instantiation_error("sort/4 needs a key and an order")
+    if type(key) is not int:
+        raise type_error("integer", key)
+    if key < 0:
+        raise type_error("not_less_than_zero", key)
+    if type(order) is not Atom:
+        raise type_error("atom", order)
+    if order.name not in _ORDERS:
+        raise domain_error("order", order)
+    sign, unique = _ORDERS[order.name]
+    keyed = [(_argument(item, key), item) for item in require_list(args[2])]
+    keys = [by for by, _ in keyed]
+    note_ages(keys, m.ages)
+    places = sorted(range(len(keyed)), key=_by(m, keys, sign))
+    found: list[Term] = []
+    last: Term | None = None
+    for by, item in (keyed[i] for i in places):
+        if unique and last is not None and compare(by, last, m.ages) == 0:
+            continue
+        last = by
+        found.append(item)
+    return m.unify(args[3], make_list(found))
+
+
+def _argument(item: Term, key: int) -> Term:
+    if key == 0:
+        return item
+    if type(item) is Var:
+        raise instantiation_error("sort/4 meets an unbound element")
+    if type(item) is not Struct:
+        raise type_error("compound", item)
+    if key > len(item.args):
+        raise type_error("compound", item)
+    return item.args[key - 1]
+
+
+@det("keysort", 2, iso=True)
+def keysort(m: Machine, args: Any) -> bool:
+    pairs: list[Struct] = []
+    for item in require_list(args[0]):
+        if type(item) is Var:
+            raise instantiation_error("keysort/2 meets an unbound element")
+        if type(item) is not Struct or item.functor is not _PAIR:
+            raise type_error("pair", item)
+        pairs.append(item)
+    keys = [pair.args[0] for pair in pairs]
+    note_ages(keys, m.ages)
+    order = sorted(range(len(pairs)), key=_by(m, keys))
+    return m.unify(args[1], make_list([pairs[i] for i in order]))
+
+
+@det("list_to_set", 2)
+def list_to_set(m: Machine, args: Any) -> bool:
+    items = require_list(args[0])
+    first: list[int] = []
+    last: Term | None = None
+    for i in sorted(range(len(items)), key=_by(m, items)):
+        if last is None or compare(items[i], last, m.ages):
+            first.append(i)
+            last = items[i]
+    return m.unify(args[1], make_list([items[i] for i in sorted(first)]))

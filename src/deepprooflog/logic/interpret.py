@@ -1,0 +1,82 @@
+"""The reference way to resolve a call: unify each clause's head, put its body before the rest.
+
+G' = ← (B₁, …, Bₘ, A₂, …, Aₙ)θ,   clauses in source order, the rest kept as a choice
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from deepprooflog.logic.as_goal import callable_body
+from deepprooflog.logic.clause import Clause, instantiate
+from deepprooflog.logic.head import enter
+from deepprooflog.logic.machine import Args, Choice, Frame, Machine, Origin, Run
+from deepprooflog.logic.unify import undo
+from deepprooflog.syntax.terms import Term
+
+Candidates = Callable[[Args], Sequence[Clause]]
+
+
+def interpreted(candidates: Candidates, origin: Callable[[Clause], Origin]) -> Run:
+    """A procedure that looks its clauses up at each call."""
+
+    def run(machine: Machine, args: Args, cont: Any) -> Frame | None:
+        clauses = candidates(args)
+        return _try(machine, args, cont, clauses, 0) if clauses else None
+
+    def _try(
+        machine: Machine, args: Args, cont: Any, clauses: Sequence[Clause], i: int
+    ) -> Frame | None:
+        trail, choices = machine.trail, machine.choices
+        mark, height, last = len(trail), len(choices), len(clauses) - 1
+        occurs_check = machine.code.occurs_check
+        while True:
+            clause = clauses[i]
+            values = enter(clause, args, trail, occurs_check)
+            if values is not None:
+                if i < last:
+                    choices.append((_retry, mark, cont, args, clauses, i + 1))
+                if not clause.body:
+                    frame: Frame = cont
+                    return frame
+                where = origin(clause)
+                body = [instantiate(b, values) for b in callable_body(clause)]
+                return frames(machine, body, cont, height, where)
+            if i == last:
+                return None
+            undo(trail, mark)
+            i += 1
+
+    def _retry(machine: Machine, choice: Choice) -> Frame | None:
+        _, _, cont, args, clauses, i = choice
+        return _try(machine, args, cont, clauses, i)
+
+    return run
+
+
+def frames(
+    machine: Machine, body: Sequence[Term], cont: Any, barrier: int, origin: Origin
+) -> Frame:
+    """The frames that call the atoms of a body in order, then go on with `cont`."""
+    goal = machine.goal
+    for atom in reversed(body):
+        cont = goal(atom, cont, barrier, origin)
+    frame: Frame = cont
+    return frame
+
+
+def enter_clause(clause: Clause, origin: Origin) -> Callable[[Machine, Args, Any, int], Any]:
+    """One clause as a function of the call, for clauses not worth compiling."""
+    body = callable_body(clause)
+
+    def run(machine: Machine, args: Args, cont: Any, height: int) -> Frame | None:
+        values = enter(clause, args, machine.trail)
+        if values is None:
+            return None
+        if not body:
+            frame: Frame = cont
+            return frame
+        return frames(machine, [instantiate(b, values) for b in body], cont, height, origin)
+
+    return run
