@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepprooflog.api import answers, bounds, exact_fraction, measure, prob, provable, solve
 from deepprooflog.errors import (
+    DataError,
     Inexact,
     ModelError,
     ProgramError,
@@ -19,7 +20,9 @@ from deepprooflog.logic.query import Query, goal
 from deepprooflog.proof.tree import Proof
 
 if TYPE_CHECKING:
+    from deepprooflog.learn import History, fit, losses
     from deepprooflog.model import Model
+    from deepprooflog.score.embedding import Embedding
     from deepprooflog.score.network import Network
 
 __version__ = "0.1.0.dev0"
@@ -27,6 +30,9 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Budget",
     "BudgetExceeded",
+    "DataError",
+    "Embedding",
+    "History",
     "Inexact",
     "Model",
     "ModelError",
@@ -41,7 +47,9 @@ __all__ = [
     "answers",
     "bounds",
     "exact_fraction",
+    "fit",
     "goal",
+    "losses",
     "measure",
     "prob",
     "provable",
@@ -49,7 +57,14 @@ __all__ = [
 ]
 
 # What needs torch is loaded when it is first asked for: labels alone do without.
-_LAZY = {"Model": "deepprooflog.model", "Network": "deepprooflog.score.network"}
+_LAZY = {
+    "History": "deepprooflog.learn",
+    "fit": "deepprooflog.learn",
+    "losses": "deepprooflog.learn",
+    "Embedding": "deepprooflog.score.embedding",
+    "Model": "deepprooflog.model",
+    "Network": "deepprooflog.score.network",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -97,3 +97,7 @@ class Inexact(ProofLogError):
 
 class ModelError(ProofLogError):
     """A network, scorer or tensor does not fit the program."""
+
+
+class DataError(ProofLogError):
+    """A data file, a recipe, an option or a run folder is missing, damaged or not what it must be."""

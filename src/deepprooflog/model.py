@@ -78,16 +78,24 @@ class Model(nn.Module):
         )
         self.labels = Labels(program)
         self.scorer = scorer if scorer is not None else Unit()
+        self.scorer.take_encoders(
+            {n: m.encoder for n, m in self._networks().items() if m.encoder is not None}
+        )
 
     # -- batches ---------------------------------------------------------------------------------
 
     def compile(  # type: ignore[override]
-        self, goals: Goals, budget: Budget | None = None
+        self, goals: Goals, budget: Budget | None = None, *, unfolding: bool = True
     ) -> Compiled:
-        """Build the graphs of a batch once, to be used with `log_prob` many times."""
+        """Build the graphs of a batch once, to be used with `log_prob` many times.
+
+        Goals are unfolded from templates where their structure allows it; `unfolding=False` builds
+        every goal graph step by step.
+        """
         return compile_batch(
-            self.program, self._queries(goals), local=self.scorer.local, budget=budget
-        )
+            self.program, self._queries(goals), local=self.scorer.local, budget=budget,
+            unfolding=unfolding,
+        )  # fmt: skip
 
     def log_prob(
         self,

@@ -118,7 +118,7 @@ class _Exploration:
 
     def _expand(self, node: int) -> bool:
         """Add the edges out of a node; True when the derivation above it can repeat for ever."""
-        seen: dict[Goal, int] = {}
+        seen: dict[Goal | int, int] = {}
         grows = False
         budget = self.budget.remaining(self.deadline)
         for step in successors(self.program, self.goals[node], self.interner, budget):
@@ -126,9 +126,11 @@ class _Exploration:
             if not edge % LOOK and self._limit() is not None:
                 raise BudgetExceeded("a goal has more successors than the budget allows")
             goal = step.goal
-            self.twin.append(seen.setdefault(goal, edge))
             before = len(self.goals)
-            target = self._node(self._project(goal), node)
+            projected = self._project(goal)
+            target = self._node(projected, node)
+            # Where nothing was projected away, the node's number stands for the goal.
+            self.twin.append(seen.setdefault(target if projected is goal else goal, edge))
             self.source.append(node)
             self.target.append(target)
             self.choices.append(step.choice)
@@ -165,9 +167,9 @@ class _Exploration:
             child, above = above, self.parent[above]
 
     def _node(self, goal: Goal, parent: int) -> int:
-        number = self.number.get(goal)
-        if number is None:
-            number = self.number[goal] = len(self.goals)
+        fresh = len(self.goals)
+        number = self.number.setdefault(goal, fresh)
+        if number == fresh:
             self.goals.append(goal)
             self.parent.append(parent)
             self.depth.append(0 if parent < 0 else self.depth[parent] + 1)

@@ -14,16 +14,19 @@ and only goals where derivations part remain as nodes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from deepprooflog.graph.components import strong_components
 from deepprooflog.graph.pattern import Fill, leave, reveal, top_of
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice, Weigher
-from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.goal import Goal, Interner, rename
+from deepprooflog.logic.head import enter
 from deepprooflog.logic.program import Kind, Program
 from deepprooflog.logic.resolve import successors
-from deepprooflog.syntax.terms import Term, Var, functor_of, variables
+from deepprooflog.logic.unify import Trail, undo
+from deepprooflog.syntax.terms import Functor, Term, Var, args_of, deref, functor_of, variables
 
 
 @dataclass(frozen=True)
@@ -134,29 +137,25 @@ class Templates:
 
     def _steps(self, goal: Goal) -> tuple[dict[int, bool], list[tuple[Goal, Choice]]]:
         """The steps of a goal; or the holes it looks at, and whether at the whole of them."""
-        holes = goal.answer
-        first = goal.atoms[0]
-        functor = functor_of(first)
+        looked = self._looked(goal)
+        if looked:
+            return looked, []
+        return {}, [(s.goal, s.choice) for s in successors(self.program, goal, self.interner)]
+
+    def _looked(self, goal: Goal) -> dict[int, bool]:
+        functor = functor_of(goal.atoms[0])
         predicate = None if functor is None else self.program.predicates.get(functor)
-        if predicate is None or predicate.kind is Kind.NEURAL or predicate.has_cut \
-                or predicate.has_nested_cut:  # fmt: skip
-            inside = set(variables(first))
-            looked = {i: True for i, h in enumerate(holes) if h in inside}
-            if looked:
-                return looked, []
-        steps: list[tuple[Goal, Choice]] = []
-        looked = {}
-        for step in successors(self.program, goal, self.interner):
-            seen: dict[Var, int] = {}
-            for i, h in enumerate(step.goal.answer):
-                if type(h) is not Var:
-                    looked[i] = False
-                elif h in seen:
-                    looked[i] = looked[seen[h]] = True
-                else:
-                    seen[h] = i
-            steps.append((step.goal, step.choice))
-        return looked, steps
+        if (
+            predicate is None
+            or predicate.kind is Kind.NEURAL
+            or predicate.has_cut
+            or predicate.has_nested_cut
+        ):
+            # Builtins, networks and what stands before a cut may look at anything they are given.
+            inside = set(variables(goal.atoms[0]))
+            return {i: True for i, h in enumerate(goal.answer) if h in inside}
+        atoms, holes = rename(goal)
+        return looked_at(self.program, predicate.functor, atoms[0], holes)
 
     def _exit(self, goal: Goal) -> tuple[int, Fill]:
         holes = [h for h in goal.answer if type(h) is Var]
@@ -166,6 +165,28 @@ class Templates:
             number = self._number[pattern] = len(self.all)
             self.all.append(Template(number, pattern))
         return number, fill
+
+
+def looked_at(
+    program: Program, functor: Functor, atom: Term, holes: Sequence[Term]
+) -> dict[int, bool]:
+    """The holes that some clause head binds, and whether it compares the whole of them."""
+    looked: dict[int, bool] = {}
+    args = args_of(atom)
+    trail: Trail = []
+    for clause in program.candidates(functor, args):
+        if enter(clause, args, trail, program.occurs_check) is not None:
+            stands: dict[Var, int] = {}
+            for i, hole in enumerate(holes):
+                end = deref(hole)
+                if type(end) is not Var:
+                    looked.setdefault(i, False)
+                elif end in stands:
+                    looked[i] = looked[stands[end]] = True
+                else:
+                    stands[end] = i
+        undo(trail, 0)
+    return looked
 
 
 def certain(choice: Choice) -> bool:
@@ -188,13 +209,8 @@ def collapse(
                 passing[i] = False
     if not live[0]:
         return 0, []
-    begin = 0
-    while passing[begin] and certain(kept[begin][0][1]):
-        begin = kept[begin][0][0]
-    if begin in ends:
-        begin = 0
-    number = {begin: 0}
-    todo = [begin]
+    number = {0: 0}
+    todo = [0]
     ways: list[Way] = []
     while todo:
         node = todo.pop()
@@ -215,7 +231,44 @@ def collapse(
                     todo.append(end)
                 place = number[end]
             ways.append(Way(number[node], place, tuple(choices)))
-    return len(number), ways
+    return distribute(len(number), ways)
+
+
+def distribute(nodes: int, ways: list[Way]) -> tuple[int, list[Way]]:
+    """Hand a node's only way in over to its ways out: a tree of choices becomes one choice.
+
+    The number of ways does not grow; what remains are nodes that are reached in several ways.
+    """
+    out: list[list[Way]] = [[] for _ in range(nodes)]
+    into: list[int] = [0] * nodes
+    for way in ways:
+        out[way.source].append(way)
+        if way.target >= 0:
+            into[way.target] += 1
+    # The start has a way in that is not listed: the query's.
+    into[0] += 1
+    gone = {n for n in range(nodes) if into[n] == 1 and n != 0}
+    done: list[list[Way]] = [[] for _ in range(nodes)]
+    for n in range(nodes):
+        if n in gone:
+            continue
+        stack = list(reversed(out[n]))
+        while stack:
+            way = stack.pop()
+            if way.target in gone:
+                stack.extend(
+                    Way(n, after.target, way.choices + after.choices)
+                    for after in reversed(out[way.target])
+                )
+            else:
+                done[n].append(way)
+    number = {n: i for i, n in enumerate(m for m in range(nodes) if m not in gone)}
+    result = [
+        Way(number[w.source], number[w.target] if w.target >= 0 else w.target, w.choices)
+        for n in number
+        for w in done[n]
+    ]
+    return len(number), result
 
 
 def _live(edges: list[list[tuple[int, Choice]]], ends: set[int]) -> list[bool]:

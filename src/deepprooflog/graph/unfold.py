@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from deepprooflog.graph.macro import Template, Templates
 from deepprooflog.graph.pattern import Fill, generalise
+from deepprooflog.graph.templates import renumber
 from deepprooflog.logic.budget import BudgetExceeded
 from deepprooflog.logic.clause import instantiate
 from deepprooflog.logic.goal import Goal
@@ -130,7 +131,5 @@ def fill_in(
 def _build(
     templates: Templates, term: Struct, slots: Sequence[int], contents: Sequence[Term]
 ) -> Term:
-    from deepprooflog.graph.templates import renumber
-
-    filled = instantiate(term, list(contents))
-    return templates.interner.term(renumber([filled], slots)[0][0], {})
+    own = renumber([term], slots)[0][0]
+    return templates.interner.term(instantiate(own, list(contents)), {})

@@ -56,8 +56,15 @@ class ChainPart:
 
     chains: Chains
     asked: list[AskedRows]
-    rows: tuple[Ints, ...]  # for each network: [Q, rows, arity] into the bank
+    rows: tuple[Tensor, ...]  # for each network: [Q, rows, arity] into the bank
+    alone: tuple[bool, ...]  # for each network: no input is read by two chains
+    member: Ints  # [queries of the batch] the chain of a query; −1 for none
     clauses: list[Clause]  # trainable clauses, by number
+
+    def to(self, device: torch.device) -> ChainPart:
+        """The same part with its indices on a device."""
+        rows = tuple(r.to(device) for r in self.rows)
+        return replace(self, chains=self.chains.to(device), rows=rows)
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ class Compiled:
         target = torch.device(device)
         bank = self.bank
         moved = bank.to(target) if isinstance(bank, Tensor) else [t.to(target) for t in bank]
-        chains = [replace(c, chains=c.chains.to(target)) for c in self.chains]
+        chains = [c.to(target) for c in self.chains]
         graphs = [replace(g, layers=g.layers.to(target)) for g in self.graphs]
         return replace(self, bank=moved, chains=chains, graphs=graphs)
 
@@ -114,12 +121,13 @@ def compile_batch(
     *,
     local: bool,
     budget: Budget | None = None,
+    unfolding: bool = True,
 ) -> Compiled:
-    """Build the graphs of a batch of queries."""
+    """Build the graphs of a batch of queries; without `unfolding`, by goal graphs alone."""
     bank, placed = place_tensors(queries)
     chains: list[ChainPart] = []
     rest = np.arange(len(queries))
-    if local and any(_has_parts(q) for q in queries):
+    if local and unfolding and any(_has_parts(q) for q in queries):
         chains, rest = _unfold(program, queries, placed, budget)
     graphs: list[GraphPart] = []
     tabled: list[TabledPart] = []
@@ -155,11 +163,17 @@ def _unfold(
     found, rest = find_chains(flat)
     parts = []
     for chains in found:
-        rows = tuple(
-            _banked(own, [placed[q] for q in chains.queries.tolist()]) for own in chains.rows
-        )
-        parts.append(ChainPart(chains, flat.asked, rows, flat.clauses))
+        rows = [_banked(own, [placed[q] for q in chains.queries.tolist()]) for own in chains.rows]
+        alone = tuple(len(np.unique(_flat(r), axis=0)) == len(_flat(r)) for r in rows)
+        member = np.full(len(queries), -1, dtype=np.int64)
+        member[chains.queries] = np.arange(len(chains.queries))
+        tensors = tuple(torch.as_tensor(r) for r in rows)
+        parts.append(ChainPart(chains, flat.asked, tensors, alone, member, flat.clauses))
     return parts, rest
+
+
+def _flat(rows: Ints) -> Ints:
+    return rows.reshape(-1, rows.shape[-1])
 
 
 def _banked(own: Ints, placed: Sequence[Sequence[int]]) -> Ints:
@@ -210,21 +224,29 @@ def batch_log_prob(
     select: Sequence[int] | Tensor | None = None,
 ) -> Float[Tensor, "batch"]:
     """log p_success of the batch's goals, or of those selected, in order."""
+    if select is not None and not len(select):
+        return labels.logits.new_zeros(0, dtype=torch.float64)
+    if len(compiled.chains) == 1 and len(compiled.chains[0].chains.queries) == compiled.queries:
+        # One part that holds every query in its place: nothing to put in order.
+        return _chain_values(compiled.chains[0], compiled.bank, networks, labels, select)
+    wanted = None if select is None else np.asarray(torch.as_tensor(select).cpu(), dtype=np.int64)
     places: list[Ints] = []
     values: list[Tensor] = []
-    wanted = None if select is None else np.asarray(torch.as_tensor(select).cpu(), dtype=np.int64)
-    for chain in compiled.chains:
-        where, value = _chain_values(chain, compiled.bank, networks, labels, wanted)
-        places.append(where)
-        values.append(value)
+    for part in compiled.chains:
+        members = None if wanted is None else part.member[wanted]
+        if members is not None:
+            members = members[members >= 0]
+            if not len(members):
+                continue
+        places.append(part.chains.queries[slice(None) if members is None else members])
+        chosen = None if members is None else torch.as_tensor(members)
+        values.append(_chain_values(part, compiled.bank, networks, labels, chosen))
     graphs, tabled = compiled.graphs, compiled.tabled
     if wanted is not None:
         graphs = [g for g in graphs if np.isin(g.bundle.queries, wanted).any()]
         tabled = [t for t in tabled if t.query in wanted]
     more_places, more = _graph_values(compiled, graphs, tabled, networks, labels, scorer)
-    places += more_places
-    values += more
-    return _in_order(places, values, compiled.queries, wanted, labels)
+    return _in_order([*places, *more_places], [*values, *more], compiled.queries, wanted, labels)
 
 
 def _chain_values(
@@ -232,35 +254,36 @@ def _chain_values(
     bank: Bank,
     networks: Mapping[str, Network],
     labels: Labels,
-    wanted: Ints | None,
-) -> tuple[Ints, Tensor]:
+    select: Sequence[int] | Tensor | None,
+) -> Tensor:
+    """log p of a part's chains, or of those selected."""
     device = labels.logits.device
-    chains = part.chains.to(device)
-    members = np.arange(len(chains.queries))
-    if wanted is not None:
-        members = np.nonzero(np.isin(chains.queries, wanted))[0]
+    part = part.to(device)
+    chosen = None if select is None else torch.as_tensor(select, device=device)
     outputs = []
-    for asked, rows in zip(part.asked, part.rows, strict=True):
-        own = rows[members]  # [q, rows, arity]
-        net = network_of(networks, asked.network, asked.clause)
+    for asked, rows, alone in zip(part.asked, part.rows, part.alone, strict=True):
+        own = rows if chosen is None else rows[chosen]  # [q, rows, arity]
+        if not own.shape[1]:
+            outputs.append(labels.logits.new_zeros((len(own), 0, 1)))
+            continue
         flat = own.reshape(-1, own.shape[2])
-        distinct, inverse = np.unique(flat, axis=0, return_inverse=True)
-        alone = len(distinct) == len(flat)
-        chosen = flat if alone else distinct
+        inverse: Tensor | None = None
+        if not alone:
+            flat, inverse = torch.unique(flat, dim=0, return_inverse=True)
+        net = network_of(networks, asked.network, asked.clause)
         inputs = [
-            stack(bank, chosen[:, j], asked.network, asked.clause, device)
+            stack(bank, flat[:, j], asked.network, asked.clause, device)
             for j in range(flat.shape[1])
         ]
         log = net.log_probabilities(
             inputs, asked.domain, asked.bernoulli, asked.network, asked.clause
         )
-        if not alone:
-            log = log[torch.as_tensor(inverse.reshape(-1), device=device)]
-        outputs.append(log.reshape(len(members), own.shape[1], -1))
-    used = labels.log_values()[labels.numbers(part.clauses)]
-    everything = len(members) == len(chains.queries)
-    select = None if everything else torch.as_tensor(members, device=device)
-    return chains.queries[members], chain_log_prob(chains, used, outputs, select)
+        log = log if inverse is None else log[inverse]
+        outputs.append(log.reshape(len(own), own.shape[1], -1))
+    used = labels.log_values()
+    if part.clauses:
+        used = used[labels.numbers(part.clauses)]
+    return chain_log_prob(part.chains, used[: len(part.clauses)], outputs, chosen)
 
 
 def _graph_values(

@@ -2,10 +2,11 @@
 
     log p = (M_L ⊗ … ⊗ M_2 ⊗ M_1)[root, True]        ⊗ the matrix product of log space
 
-Where the unfolded goals of a query fall into layers of a few goals each, and every step leads to the
-next layer, the steps between two layers are a small matrix whose entries are sums of products of
-atomic weights. All matrices of a batch are made by one gather and one log-sum-exp, and multiplied
-pairwise, so that the depth of the computation is the logarithm of the chain's length.
+Where the unfolded goals of a query fall into layers of a few goals each, and every step leads to
+the next layer, the steps between two layers are a small matrix whose entries are sums of products
+of atomic weights. All matrices of a batch are made by one gather and one log-sum-exp, and
+multiplied pairwise, so that the depth of the computation is the logarithm of the chain's length.
+Shorter chains of a batch go on as True to the length of the longest.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ ONE_ENTRY, ZERO_ENTRY, FIRST_ENTRY = 0, 1, 2
 # A layer may be this wide, and padding may cost this many times what the edges need.
 MOST_WIDE = 8
 MOST_PADDING = 16
+# Chains of different lengths are padded to one as long as this many times the layers are enough.
+MOST_UNUSED = 1.5
 
 
 @dataclass(frozen=True)
@@ -66,18 +69,25 @@ def find_chains(flat: Flat) -> tuple[list[Chains], Ints]:
     shapes: dict[tuple[int, ...], list[int]] = {}
     starts = [np.searchsorted(a.query, np.arange(count + 1)) for a in flat.asked]
     for q in np.nonzero(fits)[0].tolist():
-        rows = tuple(int(s[q + 1] - s[q]) for s in starts)
-        shapes.setdefault((int(length[q]), *rows), []).append(q)
+        shapes.setdefault(tuple(int(s[q + 1] - s[q]) for s in starts), []).append(q)
     found: list[Chains] = []
     rest = [np.nonzero(~fits)[0]]
-    for shape, members in shapes.items():
-        queries = np.asarray(members, dtype=np.int64)
-        chains = _chains(flat, queries, shape[0], position, starts)
-        if chains is None:
-            rest.append(queries)
-        else:
-            found.append(chains)
+    for members in shapes.values():
+        for queries in _alike(np.asarray(members, dtype=np.int64), length):
+            chains = _chains(flat, queries, length[queries], position, starts)
+            if chains is None:
+                rest.append(queries)
+            else:
+                found.append(chains)
     return found, np.sort(np.concatenate(rest))
+
+
+def _alike(queries: Ints, length: Ints) -> list[Ints]:
+    """Queries whose lengths differ little enough to be padded to the longest."""
+    own = length[queries]
+    if own.max(initial=0) * len(own) <= MOST_UNUSED * own.sum():
+        return [queries]
+    return [queries[own == n] for n in np.unique(own)]
 
 
 def _positions(flat: Flat) -> tuple[Ints, Ints]:
@@ -97,8 +107,9 @@ def _positions(flat: Flat) -> tuple[Ints, Ints]:
 
 
 def _chains(
-    flat: Flat, queries: Ints, length: int, position: Ints, starts: list[Ints]
+    flat: Flat, queries: Ints, lengths: Ints, position: Ints, starts: list[Ints]
 ) -> Chains | None:
+    length = int(lengths.max())
     count = len(flat.roots)
     place = np.full(count + 1, -1, dtype=np.int64)
     place[queries] = np.arange(len(queries))
@@ -122,6 +133,8 @@ def _chains(
     index = np.full((cells, terms, factors), ONE_ENTRY, dtype=np.int64)
     index[:, :, 0] = ZERO_ENTRY
     index[cell, term] = _entries(flat, mine, starts)
+    ended = np.arange(length)[None, :] >= lengths[:, None]  # [queries, layers]
+    index.reshape(len(queries), length, wide, wide, terms, factors)[ended, 0, 0, 0] = ONE_ENTRY
     shape = (len(queries), length, wide, wide, terms)
     constant: Tensor | None = None
     if (flat.constant[mine] != 0).any():
@@ -155,7 +168,7 @@ def _entries(flat: Flat, edges: Ints, starts: list[Ints]) -> Ints:
 def chain_log_prob(
     chains: Chains,
     labels: Float[Tensor, "labels"],
-    outputs: list[Float[Tensor, "chains rows domain"]],
+    outputs: list[Float[Tensor, "chains _ _"]],
     select: Int[Tensor, "chains"] | None = None,
 ) -> Float[Tensor, "chains"]:
     """log p of each chain; `outputs` are the networks' log-probabilities for its rows.

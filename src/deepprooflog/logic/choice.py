@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from deepprooflog.logic.clause import Clause
 from deepprooflog.syntax.terms import Term
@@ -20,8 +20,7 @@ class Weigher(Enum):
     SCORER = "scorer"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One way to resolve the leftmost atom.
 
     `clause` is the clause used, None for builtins; `number` counts the solutions of a builtin or

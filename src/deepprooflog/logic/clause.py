@@ -101,7 +101,18 @@ def instantiate(term: Term, frame: Frame) -> Term:
         return value
     if type(term) is not Struct or term.ground:
         return term
-    return _copy(term, frame)
+    args: list[Term] = []
+    for a in term.args:
+        if type(a) is Var:
+            value = frame[a.index]
+            if value is None:
+                value = frame[a.index] = Var()
+            args.append(value)
+        elif type(a) is Struct and not a.ground:
+            return _copy(term, frame)
+        else:
+            args.append(a)
+    return Struct(term.functor, tuple(args))
 
 
 def _copy(root: Struct, frame: Frame) -> Struct:

@@ -12,20 +12,22 @@ the length of the lists inside.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.clause import Frame, instantiate
-from deepprooflog.syntax.terms import Functor, Struct, Term, Var, canonical_var, deref
+from deepprooflog.syntax.terms import Functor, Struct, Term, Var, canonical_var
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """A canonical goal; `Goal(())` is True. `size` counts its variables."""
+class Goal(NamedTuple):
+    """A canonical goal; `Goal(())` is True. `size` counts its variables.
+
+    A tuple, because goals are made, hashed and compared by the million.
+    """
 
     atoms: tuple[Term, ...]
     answer: tuple[Term, ...] = ()
-    size: int = field(default=0, compare=False)
+    size: int = 0
 
     @property
     def is_true(self) -> bool:
@@ -48,21 +50,66 @@ class Interner:
         canonical = tuple([self.term(a, numbers) for a in atoms])
         return Goal(canonical, tuple([self.term(a, numbers) for a in answer]), len(numbers))
 
+    def resolvent(self, body: Iterable[Term], goal: Goal, frame: Frame) -> Goal:
+        """The canonical goal of `body` before what stands behind the leftmost atom of `goal`.
+
+        `frame` holds what the goal's variables stand for (see `enter_goal`).
+        """
+        numbers: dict[Var, int] = {}
+        atoms = [self.term(a, numbers) for a in body]
+        for a in goal.atoms[1:]:
+            atoms.append(self._carry(a, frame, numbers))
+        answer = [self._carry(a, frame, numbers) for a in goal.answer]
+        return Goal(tuple(atoms), tuple(answer), len(numbers))
+
+    def _carry(self, term: Term, frame: Frame, numbers: dict[Var, int]) -> Term:
+        """A canonical term with its variables replaced from the frame."""
+        if type(term) is not Struct or term.ground or term.home is not self:
+            return self.term(instantiate(term, frame), numbers)
+        args: list[Term] = []
+        for a in term.args:
+            if type(a) is Var:
+                value = frame[a.index]
+                assert value is not None
+                args.append(self.term(value, numbers))
+            elif type(a) is Struct and not a.ground:
+                return self.term(instantiate(term, frame), numbers)
+            else:
+                args.append(a)
+        return self._make(term.functor, tuple(args))
+
     def term(self, term: Term, numbers: dict[Var, int]) -> Term:
         """The canonical, interned form of a run-time term; `numbers` is shared by one goal."""
-        root = deref(term)
-        if type(root) is Var:
-            return canonical_var(numbers.setdefault(root, len(numbers)))
+        root = term
+        while type(root) is Var:
+            ref = root.ref
+            if ref is None:
+                return canonical_var(numbers.setdefault(root, len(numbers)))
+            root = ref
         if type(root) is not Struct or (root.ground and root.home is self):
             return root
         if not root.ground:
-            return self._copy(root, numbers)
+            return self._flat(root, numbers) or self._copy(root, numbers)
         # A ground term of the program's text comes by again and again: walk it once. The entry
         # keeps the term alive, so that its id stays its own.
         known = self._adopted.get(id(root))
         if known is None:
             known = self._adopted[id(root)] = (root, self._copy(root, numbers))
         return known[1]
+
+    def _flat(self, root: Struct, numbers: dict[Var, int]) -> Struct | None:
+        """The form of a term whose arguments need no copying themselves; None for any other."""
+        args: list[Term] = []
+        for a in root.args:
+            while type(a) is Var and a.ref is not None:
+                a = a.ref
+            if type(a) is Struct and not (a.ground and a.home is self):
+                return None
+            args.append(a)
+        for i, a in enumerate(args):
+            if type(a) is Var:
+                args[i] = canonical_var(numbers.setdefault(a, len(numbers)))
+        return self._make(root.functor, tuple(args))
 
     def _copy(self, root: Struct, numbers: dict[Var, int]) -> Struct:
         open_: list[tuple[Struct, list[Term]]] = [(root, [])]
@@ -114,6 +161,20 @@ class Interner:
             found._hash = hash(key)
             self._terms[key] = found
         return found
+
+
+def enter_goal(goal: Goal) -> tuple[Term, Frame]:
+    """The leftmost atom over fresh run-time variables, and what each of the goal's variables is.
+
+    Variables that the leftmost atom does not have cannot be bound by resolving it, and stand for
+    themselves.
+    """
+    frame: Frame = [None] * goal.size
+    atom = instantiate(goal.atoms[0], frame)
+    for i, value in enumerate(frame):
+        if value is None:
+            frame[i] = canonical_var(i)
+    return atom, frame
 
 
 def rename(goal: Goal) -> tuple[list[Term], list[Term]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deepprooflog.logic.program import Program
-from deepprooflog.syntax.terms import Term, Var, functor_of, variables
+from deepprooflog.syntax.terms import Struct, Term, Var, args_of, functor_of, variables
 
 
 def bound_first(program: Program, body: Sequence[Term]) -> list[Term]:
@@ -29,21 +29,36 @@ def bound_first(program: Program, body: Sequence[Term]) -> list[Term]:
         result.extend(_arrange(run, bound))
         run = []
         result.append(atom)
-        bound.update(variables(atom))
+        bound.update(_free(atom))
     result.extend(_arrange(run, bound))
     return result
 
 
 def _arrange(run: list[Term], bound: set[Var]) -> list[Term]:
-    if len(run) < 2:
-        for atom in run:
-            bound.update(variables(atom))
-        return run
-    waiting = [(atom, set(variables(atom))) for atom in run]
+    waiting = [(atom, _free(atom)) for atom in run]
     result: list[Term] = []
     while waiting:
-        best = min(range(len(waiting)), key=lambda i: len(waiting[i][1] - bound))
+        best, fewest = 0, len(waiting[0][1] - bound)
+        for i in range(1, len(waiting)):
+            if not fewest:
+                break
+            count = len(waiting[i][1] - bound)
+            if count < fewest:
+                best, fewest = i, count
         atom, free = waiting.pop(best)
         bound |= free
         result.append(atom)
     return result
+
+
+def _free(atom: Term) -> set[Var]:
+    """The unbound variables of an atom."""
+    free: set[Var] = set()
+    for a in args_of(atom):
+        while type(a) is Var and a.ref is not None:
+            a = a.ref
+        if type(a) is Var:
+            free.add(a)
+        elif type(a) is Struct and not a.ground:
+            return set(variables(atom))
+    return free

@@ -16,7 +16,7 @@ Every engine derives from `resolvents` or is proven equal to `successors` by the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from deepprooflog.logic.body import CUT, after_cut, conjunction
 from deepprooflog.logic.budget import Budget
@@ -24,7 +24,7 @@ from deepprooflog.logic.builtins import is_builtin
 from deepprooflog.logic.choice import Choice, Weigher
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Frame, Neural, instantiate
 from deepprooflog.logic.control import open_control, opens
-from deepprooflog.logic.goal import Goal, Interner, rename
+from deepprooflog.logic.goal import Goal, Interner, enter_goal
 from deepprooflog.logic.head import enter
 from deepprooflog.logic.order_body import bound_first
 from deepprooflog.logic.program import Kind, Predicate, Program
@@ -50,8 +50,7 @@ from deepprooflog.syntax.terms import (
 TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """An edge out of a goal: the next goal and the choice that leads there."""
 
     goal: Goal
@@ -79,11 +78,10 @@ def successors(
     [(_0,), (Atom('b'),)]
     """
     interner = interner if interner is not None else Interner()
-    atoms, answer = rename(goal)
-    rest = atoms[1:]
+    atom, frame = enter_goal(goal)
     trail: Trail = []
-    for choice, body in resolvents(program, atoms[0], trail, budget):
-        yield Step(interner.goal([*body, *rest], answer), choice)
+    for choice, body in resolvents(program, atom, trail, budget):
+        yield Step(interner.resolvent(body, goal, frame), choice)
 
 
 def resolvents(

@@ -54,19 +54,23 @@ class Network(nn.Module):
             raise _fault(name, clause, f"returned {got} for {rows} inputs; the label's domain "
                          f"needs {[rows] if bernoulli else [rows, domain]}")  # fmt: skip
         raw = raw.reshape(rows, -1).double()
-        if bool(torch.isnan(raw).any()):
-            raise _fault(name, clause, "returned NaN", "check its inputs and its learning rate")
         if self.outputs == "logits":
             log = nn.functional.logsigmoid(raw) if bernoulli else torch.log_softmax(raw, dim=1)
         else:
             log = self._normalised(raw, bernoulli, name, clause)
+        if bool(torch.isnan(log).any()):
+            what = "NaN" if bool(torch.isnan(raw).any()) else "infinite logits"
+            raise _fault(name, clause, f"returned {what}", "check its inputs and learning rate")
         return log
 
     def _normalised(self, raw: Tensor, bernoulli: bool, name: str, clause: Clause) -> Tensor:
         if self.outputs == "probabilities":
             if bool((raw < 0).any()):
                 raise _fault(name, clause, "returned a negative probability", _HINT)
-            total, log = raw.sum(1), torch.log(raw)
+            # The gradient of log at 0 is infinite, and 0 · ∞ further down would be NaN.
+            zero = raw == 0
+            log = torch.where(zero, 1.0, raw).log().masked_fill(zero, -torch.inf)
+            total = raw.sum(1)
         else:
             total, log = raw.exp().sum(1), raw
         wrong = total > 1 + TOLERANCE if bernoulli else (total - 1).abs() > TOLERANCE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -27,27 +28,24 @@ class Labels(nn.Module):
     def __init__(self, program: Program) -> None:
         super().__init__()
         self.groups: list[Group] = trainable_groups(program)
-        self._number: dict[int, int] = {}
+        self._number = _numbers(self.groups)
         logits: list[float] = []
         segment: list[int] = []
         for g, group in enumerate(self.groups):
-            for clause, value in zip(group.clauses, group.initial, strict=True):
-                self._number[id(clause)] = len(logits)
-                logits.append(math.log(value))
-                segment.append(g)
-            if group.spare:
-                logits.append(math.log(group.spare))
-                segment.append(g)
+            initial = [*group.initial, group.spare] if group.spare else group.initial
+            logits.extend(math.log(value) for value in initial)
+            segment.extend(g for _ in initial)
         self.logits = nn.Parameter(torch.tensor(logits, dtype=torch.float64))
         self.register_buffer("segment", torch.tensor(segment, dtype=torch.int64))
 
     def log_values(self) -> Float[Tensor, "labels"]:
         """Log-probabilities of all entries, failing included where a group has mass to spare."""
         groups = len(self.groups)
-        top = self.logits.new_full((groups,), -torch.inf)
-        top = top.scatter_reduce(0, self.segment, self.logits.detach(), "amax")
-        shifted = self.logits - top[self.segment]
-        total = self.logits.new_zeros(groups).index_add(0, self.segment, shifted.exp())
+        logits = self.logits.double()
+        top = logits.new_full((groups,), -torch.inf)
+        top = top.scatter_reduce(0, self.segment, logits.detach(), "amax")
+        shifted = logits - top[self.segment]
+        total = logits.new_zeros(groups).index_add(0, self.segment, shifted.exp())
         return shifted - total.log()[self.segment]
 
     def values(self) -> Float[Tensor, "labels"]:
@@ -57,3 +55,20 @@ class Labels(nn.Module):
     def numbers(self, clauses: Sequence[Clause]) -> list[int]:
         """The entries of clauses."""
         return [self._number[id(c)] for c in clauses]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        # A copy, or a model read from a file, has clauses of its own.
+        self._number = _numbers(self.groups)
+
+
+def _numbers(groups: Sequence[Group]) -> dict[int, int]:
+    """The entry of each clause, by its identity; a group's spare mass has an entry after them."""
+    result: dict[int, int] = {}
+    count = 0
+    for group in groups:
+        for clause in group.clauses:
+            result[id(clause)] = count
+            count += 1
+        count += bool(group.spare)
+    return result

@@ -9,7 +9,7 @@ their calls can be tabled; a scorer on whole goals is not local.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -38,6 +38,9 @@ class Scorer(nn.Module, ABC):
     """Weighs the steps of plain predicates."""
 
     local: bool = False
+
+    def take_encoders(self, encoders: Mapping[str, nn.Module]) -> None:
+        """Get to know the encoders of a model's networks; a scorer without tensors needs none."""
 
     @abstractmethod
     def log_weights(self, scene: Scene) -> Float[Tensor, "steps batch"]:

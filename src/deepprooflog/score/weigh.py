@@ -36,14 +36,14 @@ class Asked:
 
 def edge_weights(
     asked: Sequence[Asked],
-    bank: Sequence[Tensor],
+    bank: Sequence[Tensor] | Tensor,
     networks: Mapping[str, Network],
     labels: Labels,
     scorer: Scorer,
 ) -> list[Float[Tensor, "edges batch"]]:
     """The log-weights of each table's edges, in float64."""
     device = labels.logits.device
-    outputs = _ask(asked, bank, networks)
+    outputs = _ask(asked, bank, networks, device)
     log_labels = labels.log_values()
     result = []
     for number, item in enumerate(asked):
@@ -63,7 +63,8 @@ def edge_weights(
         if len(table.scored) and not scorer.local:
             assert item.graph is not None
             steps = _index(table.scored, device)
-            scene = Scene(item.graph, steps, torch.as_tensor(item.slots, device=device), bank)
+            slots = torch.as_tensor(item.slots, device=device)
+            scene = Scene(item.graph, steps, slots, list(bank))
             scored = scorer.log_weights(scene).expand(-1, batch)
             weights = weights.index_copy(0, steps, scored)
         result.append(weights)
@@ -75,7 +76,10 @@ def _index(values: Ints, device: torch.device) -> Tensor:
 
 
 def _ask(
-    asked: Sequence[Asked], bank: Sequence[Tensor], networks: Mapping[str, Network]
+    asked: Sequence[Asked],
+    bank: Sequence[Tensor] | Tensor,
+    networks: Mapping[str, Network],
+    device: torch.device,
 ) -> dict[tuple[int, int], tuple[Tensor, Ints]]:
     """For each table and network: the network's outputs, and [B, inputs] rows into them."""
     requests: dict[tuple[str, int, bool, int], list[tuple[int, int, Ints]]] = {}
@@ -93,9 +97,9 @@ def _ask(
         distinct, inverse = np.unique(flat, axis=0, return_inverse=True)
         inverse = inverse.reshape(-1)
         edges = first[key]
-        net = _network(networks, edges.network, edges.clause)
+        net = network_of(networks, edges.network, edges.clause)
         inputs = [
-            _stack(bank, distinct[:, j].tolist(), edges.network, edges.clause) for j in range(arity)
+            stack(bank, distinct[:, j], edges.network, edges.clause, device) for j in range(arity)
         ]
         log = net.log_probabilities(
             inputs, edges.domain, edges.bernoulli, edges.network, edges.clause
@@ -128,7 +132,8 @@ def _slots_of(edges: NetworkEdges) -> Ints:
     return np.asarray(numbers, dtype=np.int64)
 
 
-def _network(networks: Mapping[str, Network], name: str, clause: Clause) -> Network:
+def network_of(networks: Mapping[str, Network], name: str, clause: Clause) -> Network:
+    """The network a label names."""
     try:
         return networks[name]
     except KeyError:
@@ -142,8 +147,17 @@ def _network(networks: Mapping[str, Network], name: str, clause: Clause) -> Netw
         ) from None
 
 
-def _stack(bank: Sequence[Tensor], numbers: Sequence[int], name: str, clause: Clause) -> Tensor:
-    tensors = [bank[n] for n in numbers]
+def stack(
+    bank: Sequence[Tensor] | Tensor,
+    numbers: Ints | Tensor,
+    name: str,
+    clause: Clause,
+    device: torch.device,
+) -> Tensor:
+    """The bank's tensors of these numbers along a new first axis, on a device."""
+    if isinstance(bank, Tensor):
+        return bank[torch.as_tensor(numbers, device=bank.device)].to(device)
+    tensors = [bank[n] for n in numbers.tolist()]
     shapes = {tuple(t.shape) for t in tensors}
     if len(shapes) > 1:
         place = clause.place
@@ -154,4 +168,4 @@ def _stack(bank: Sequence[Tensor], numbers: Sequence[int], name: str, clause: Cl
             line=place.line if place else None,
             hint="give all inputs of a network one shape",
         )
-    return torch.stack(tensors)
+    return torch.stack(tensors).to(device)

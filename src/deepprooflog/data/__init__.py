@@ -1,0 +1,1 @@
+"""Data sets: where they are found, where they come from, how their files are read."""

@@ -1,0 +1,47 @@
+"""Where data sets lie: the folder `DEEPPROOFLOG_DATA` names, then a cache of the user's own.
+
+Nothing is downloaded on the way: a data set that is not there is an error which says how to get it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from deepprooflog.data.sources import Source
+from deepprooflog.errors import DataError
+
+VARIABLE = "DEEPPROOFLOG_DATA"
+
+
+def cache() -> Path:
+    """The user's cache folder for data sets; it need not exist."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "deepprooflog"
+
+
+def places() -> list[Path]:
+    """The folders that data sets are looked for in, in order."""
+    given = os.environ.get(VARIABLE)
+    return [*([Path(given)] if given else []), cache()]
+
+
+def find(source: Source) -> Path:
+    """The folder that holds all files of a data set."""
+    for place in places():
+        folder = place / source.name
+        if all((folder / file.name).is_file() for file in source.files):
+            return folder
+    looked = ", ".join(str(place / source.name) for place in places())
+    unset = "" if os.environ.get(VARIABLE) else f"; {VARIABLE} is not set"
+    raise DataError(
+        f"the data set {source.name} was not found (looked in {looked}{unset})",
+        hint=f"{VARIABLE}=FOLDER with the files in FOLDER/{source.name}, or, online, "
+        f"python -m deepprooflog.data {source.name}",
+    )

@@ -1,0 +1,254 @@
+"""Batches of queries for particles: their goals unfolded once, weighed anew at each call.
+
+    unfolded    instances of templates as one flat graph; runs of certain steps are one step
+    graphs      goal graphs, where the scorer reads whole goals or a query cannot be unfolded
+    wandering   queries whose goals have no end: found out step by step as particles go
+
+Structure only is kept: which steps are live is a boolean question, no weight enters it. The tensors
+stay in a bank that can be replaced, and a selection of the queries is evaluated by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepprooflog.errors import ModelError
+from deepprooflog.graph.explore import RECURSION, explore
+from deepprooflog.graph.flat import Ints, flatten
+from deepprooflog.graph.macro import Templates
+from deepprooflog.graph.pattern import WholeTensors
+from deepprooflog.graph.schedule import schedule
+from deepprooflog.graph.templates import Bundle, bundle, place_tensors, renumber
+from deepprooflog.graph.unfold import unfold
+from deepprooflog.infer.flatarena import FlatPart, flat_part
+from deepprooflog.infer.frontier import Frontier
+from deepprooflog.infer.particles import Arena, Ground
+from deepprooflog.logic.budget import Budget, BudgetExceeded
+from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.query import Query
+from deepprooflog.logic.resolve import start
+from deepprooflog.score.edges import EdgeTable, edge_table
+from deepprooflog.score.network import Network
+from deepprooflog.score.parameters import Labels
+from deepprooflog.score.scorer import Scorer
+from deepprooflog.score.weigh import Asked, edge_weights
+
+Bank = Tensor | list[Tensor]
+Form = Literal["auto", "graph", "steps"]
+
+
+@dataclass(frozen=True)
+class BundlePart:
+    """A goal graph that some queries share, its live steps, and who weighs them."""
+
+    bundle: Bundle
+    table: EdgeTable
+    live: Ints  # numbers of the live steps, ascending
+    true: np.ndarray  # [nodes] bool
+
+
+@dataclass(frozen=True)
+class Paths:
+    """A batch of queries for particles; `infer.smc` and rollouts run on it."""
+
+    program: Program
+    queries: int
+    flat: FlatPart | None
+    bundles: tuple[BundlePart, ...]
+    goals: Mapping[int, Goal]  # the wandering queries, over the bank's slots
+    interner: Interner
+    bank: Bank
+
+    def __len__(self) -> int:
+        return self.queries
+
+    def with_bank(self, bank: Sequence[Tensor] | Tensor) -> Paths:
+        """The same queries over other tensors, without unfolding again."""
+        if len(bank) != len(self.bank):
+            raise ModelError(f"the batch has {len(self.bank)} tensors, not {len(bank)}")
+        return replace(self, bank=bank if isinstance(bank, Tensor) else list(bank))
+
+    def to(self, device: torch.device | str) -> Paths:
+        """The same batch with its tensors and indices on a device."""
+        target = torch.device(device)
+        bank = self.bank
+        moved = bank.to(target) if isinstance(bank, Tensor) else [t.to(target) for t in bank]
+        flat = None if self.flat is None else self.flat.to(target)
+        return replace(self, bank=moved, flat=flat)
+
+
+def prepare(
+    program: Program,
+    queries: Sequence[Query],
+    *,
+    local: bool,
+    budget: Budget | None = None,
+    form: Form = "auto",
+) -> Paths:
+    """Unfold or explore a batch of queries; `form="steps"` leaves all of it to the particles.
+
+    `form="graph"` explores goal graphs without collapsing runs of certain steps.
+    """
+    bank, placed = place_tensors(queries)
+    interner = Interner()
+    rest = list(range(len(queries)))
+    flat: FlatPart | None = None
+    if form == "auto" and local and queries and not _grows(program, queries[0]):
+        flat = _unfold(program, queries, placed, budget)
+        rest = [] if flat is not None else rest
+    bundles: list[BundlePart] = []
+    wandering = rest
+    if form != "steps" and rest:
+        wandering = []
+        for item in bundle(program, queries, budget, which=rest).bundles:
+            if item.graph.complete:
+                bundles.append(_bundle_part(item))
+            else:
+                wandering.extend(item.queries.reshape(-1).tolist())
+    goals = {i: start(renumber(queries[i].atoms, placed[i])[0], interner) for i in wandering}
+    return Paths(program, len(queries), flat, tuple(bundles), goals, interner, _stacked(bank))
+
+
+def _unfold(
+    program: Program, queries: Sequence[Query], placed: Sequence[Sequence[int]],
+    budget: Budget | None,
+) -> FlatPart | None:  # fmt: skip
+    interner = Interner()
+    templates = Templates(program, interner, budget or Budget())
+    goals = [start(q.atoms, interner) for q in queries]
+    try:
+        flat = flatten(templates, unfold(templates, goals))
+    except (BudgetExceeded, WholeTensors):
+        return None
+    return flat_part(flat, placed)
+
+
+def _grows(program: Program, query: Query) -> bool:
+    """True when a query's goals are soon seen to grow without end: nothing to unfold."""
+    interner = Interner()
+    goal = start(query.atoms, interner)
+    return explore(program, [goal], interner, Budget(max_goals=GLIMPSE)).stopped == RECURSION
+
+
+# Goals of one query looked at before a batch is unfolded.
+GLIMPSE = 500
+
+
+def _bundle_part(item: Bundle) -> BundlePart:
+    graph = item.graph
+    live = schedule(graph).live
+    true = np.zeros(graph.nodes, dtype=bool)
+    true[graph.true_nodes()] = True
+    keep = np.nonzero(live[graph.source] & live[graph.target])[0]
+    return BundlePart(item, edge_table(graph.choices), keep, true)
+
+
+def _stacked(bank: Sequence[object]) -> Bank:
+    tensors = [torch.as_tensor(t) for t in bank]
+    shapes = {(tuple(t.shape), t.dtype, t.device) for t in tensors}
+    return torch.stack(tensors) if len(shapes) == 1 else tensors
+
+
+def grounds(
+    paths: Paths,
+    networks: Mapping[str, Network],
+    labels: Labels,
+    scorer: Scorer,
+    select: Sequence[int] | Tensor | None = None,
+) -> list[tuple[Ints, Ground]]:
+    """Where the particles of the batch, or of the selected queries, can be put.
+
+    Each comes with the places of its queries in the result.
+    """
+    wanted = np.arange(len(paths)) if select is None else _numbers(select)
+    device = labels.logits.device
+    result: list[tuple[Ints, Ground]] = []
+    if paths.flat is not None:
+        part = paths.flat.to(device)
+        arena = part.arena(wanted, paths.bank, networks, labels)
+        return [(np.arange(len(wanted)), arena)]
+    places, arenas = _bundle_arenas(paths, wanted, networks, labels, scorer)
+    result.extend(zip(places, arenas, strict=True))
+    where = np.asarray([i for i, q in enumerate(wanted.tolist()) if q in paths.goals], dtype=int)
+    if len(where):
+        roots = [paths.goals[q] for q in wanted[where].tolist()]
+        bank = [t.to(device) for t in paths.bank]
+        frontier = Frontier(
+            paths.program, roots, paths.interner, bank, networks, labels, scorer
+        )
+        result.append((where, frontier))
+    return result
+
+
+def _numbers(select: Sequence[int] | Tensor) -> Ints:
+    return np.asarray(torch.as_tensor(select).cpu(), dtype=np.int64).reshape(-1)
+
+
+def _bundle_arenas(
+    paths: Paths,
+    wanted: Ints,
+    networks: Mapping[str, Network],
+    labels: Labels,
+    scorer: Scorer,
+) -> tuple[list[Ints], list[Arena]]:
+    device = labels.logits.device
+    asked: list[Asked] = []
+    chosen: list[tuple[BundlePart, Ints, Ints, Ints]] = []
+    for part in paths.bundles:
+        rows, columns, places = [], [], []
+        row_of: dict[int, int] = {}
+        position = {q: rc for rc, q in np.ndenumerate(part.bundle.queries)}
+        for place, q in enumerate(wanted.tolist()):
+            if q in position:
+                b, r = position[q]
+                rows.append(row_of.setdefault(b, len(row_of)))
+                columns.append(r)
+                places.append(place)
+        if places:
+            asked.append(
+                Asked(part.table, part.bundle.graph, part.bundle.slots[list(row_of)])
+            )
+            chosen.append((part, np.asarray(rows), np.asarray(columns), np.asarray(places)))
+    if not chosen:
+        return [], []
+    bank = [t.to(device) for t in paths.bank]
+    weights = edge_weights(asked, bank, networks, labels, scorer)
+    arenas = [
+        _bundle_arena(part, rows, columns, w, device)
+        for (part, rows, columns, _), w in zip(chosen, weights, strict=True)
+    ]
+    return [places for *_, places in chosen], arenas
+
+
+def _bundle_arena(
+    part: BundlePart, rows: Ints, columns: Ints, weights: Tensor, device: torch.device
+) -> Arena:
+    """One copy of the graph's live steps for each row of tensors."""
+    graph = part.bundle.graph
+    copies, nodes, edges = weights.shape[1], graph.nodes, len(part.live)
+    source, target = graph.source[part.live], graph.target[part.live]
+    first = np.searchsorted(source, np.arange(nodes + 1))
+    node_shift = np.arange(copies)[:, None] * nodes
+    edge_shift = np.arange(copies)[:, None] * edges
+    roots = graph.roots[columns]
+    live = part.true[roots] | (first[roots + 1] > first[roots])
+
+    def tensor(values: np.ndarray) -> Tensor:
+        return torch.as_tensor(values.reshape(-1), device=device)
+
+    return Arena(
+        roots=tensor(np.where(live, roots + rows * nodes, -1)),
+        true=tensor(np.tile(part.true, copies)),
+        begin=tensor(first[:-1] + edge_shift),
+        end=tensor(first[1:] + edge_shift),
+        source=tensor(source + node_shift),
+        target=tensor(target + node_shift),
+        weights=weights[torch.as_tensor(part.live, device=device)].T.reshape(-1),
+    )

@@ -1,0 +1,61 @@
+"""Random affine distortions of images, as a layer that is active in training only.
+
+    x'(u) = x(A u + t),    A = rotation · shear · scale,  t a shift
+
+One grid and one interpolation a batch, on the device the images are on. Put in front of a network,
+it distorts what each minibatch reads, so that no epoch sees the same images:
+
+>>> import torch
+>>> layer = Affine(shift=0.0, rotation=0.0, scale=0.0, shear=0.0)
+>>> x = torch.rand(2, 1, 5, 5)
+>>> bool(torch.allclose(layer(x), x, atol=1e-6)), layer.eval()(x) is x
+(True, True)
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class Affine(nn.Module):
+    """Distorts each image by its own draw of the four, uniform within ± the amount given."""
+
+    def __init__(
+        self,
+        rotation: float = 15.0,
+        scale: float = 0.15,
+        shift: float = 0.1,
+        shear: float = 0.2,
+    ) -> None:
+        """`rotation` is in degrees, `shift` a share of the image's size."""
+        super().__init__()
+        amounts = torch.tensor([math.radians(rotation), scale, shear, 2 * shift, 2 * shift])
+        self.register_buffer("amounts", amounts, persistent=False)
+
+    def forward(
+        self, images: Float[Tensor, "images channels height width"]
+    ) -> Float[Tensor, "images channels height width"]:
+        """Distorted images in training, the images themselves in evaluation."""
+        if not self.training:
+            return images
+        matrices = self._draw(len(images)).to(images.dtype)
+        grid = nn.functional.affine_grid(matrices, list(images.shape), align_corners=False)
+        # What comes in from outside is background, as the border is.
+        return nn.functional.grid_sample(
+            images, grid, mode="bilinear", padding_mode="border", align_corners=False
+        )
+
+    def _draw(self, count: int) -> Float[Tensor, "images 2 3"]:
+        amounts = self.get_buffer("amounts")
+        draws = (2 * torch.rand(count, 5, device=amounts.device) - 1) * amounts
+        angle, scale, shear, right, down = draws.unbind(1)
+        cosine, sine, size = angle.cos(), angle.sin(), 1 + scale
+        rows = [
+            size * cosine, size * (shear * cosine - sine), right,
+            size * sine, size * (shear * sine + cosine), down,
+        ]  # fmt: skip
+        return torch.stack(rows, dim=1).view(count, 2, 3)

@@ -1,0 +1,89 @@
+"""Labelled queries, compiled: goals q, their labels y and weights.
+
+A label is 1 where the goal is to be proved and 0 where it is not. A likelihood may be conditioned
+on another goal, whose probability is then computed along with the example's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from deepprooflog.errors import ModelError
+from deepprooflog.infer.batch import Compiled
+from deepprooflog.learn.losses import conditioned
+from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.query import Query
+from deepprooflog.model import Model
+
+Goal = str | Query
+Example = Goal | tuple[Goal, float] | tuple[Goal, float, float]
+Data = Iterable[Example] | Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A data set: its goals, and behind them the goals it is conditioned on, compiled once."""
+
+    compiled: Compiled
+    condition: Tensor | None  # [examples] position in `compiled` of each example's condition
+    y: Tensor  # [examples]
+    weight: Tensor  # [examples]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+def compile_examples(
+    model: Model, data: Data, given: Goal | Sequence[Goal] | None, budget: Budget | None
+) -> Examples:
+    """Read a data set and build its goals' graphs."""
+    if isinstance(data, str | Query):
+        data = [data]
+    pairs = [(g, 1.0, n) for g, n in data.items()] if isinstance(data, Mapping) else data
+    rows = [_example(row) for row in pairs]
+    if not rows:
+        raise ModelError("there are no examples to fit", hint='for example  [("p(a)", 1)]')
+    goals: list[Goal] = [goal for goal, _, _ in rows]
+    condition: Tensor | None = None
+    if given is not None:
+        each = [given] * len(rows) if isinstance(given, str | Query) else list(given)
+        if len(each) != len(rows):
+            raise ModelError(f"{len(rows)} examples have {len(each)} conditions")
+        place: dict[int, int] = {}
+        for other in each:
+            if id(other) not in place:
+                place[id(other)] = len(goals)
+                goals.append(other)
+        condition = torch.tensor([place[id(other)] for other in each])
+    device = model.labels.logits.device
+    return Examples(
+        model.compile(goals, budget),
+        condition,
+        torch.tensor([y for _, y, _ in rows], dtype=torch.float64, device=device),
+        torch.tensor([weight for _, _, weight in rows], dtype=torch.float64, device=device),
+    )
+
+
+def log_probabilities(
+    model: Model, examples: Examples, which: Int[Tensor, " batch"]
+) -> Float[Tensor, " batch"]:
+    """log p of some examples, conditioned where there is a condition."""
+    if examples.condition is None:
+        return model.log_prob(examples.compiled, select=which)
+    conditions, row = torch.unique(examples.condition[which], return_inverse=True)
+    log = model.log_prob(examples.compiled, select=torch.cat([which, conditions]))
+    return conditioned(log[: len(which)], log[len(which) :][row])
+
+
+def _example(row: Example) -> tuple[Goal, float, float]:
+    goal, y, weight = (*row, 1.0)[:3] if isinstance(row, tuple) else (row, 1.0, 1.0)
+    if y not in (0, 1):
+        raise ModelError(f"the label of {goal} is {y}", hint="labels are 0 or 1")
+    if not 0 <= weight < float("inf"):
+        raise ModelError(f"the weight of {goal} is {weight}", hint="weights are finite and not < 0")
+    return goal, float(y), float(weight)

@@ -1,0 +1,109 @@
+"""Learning from particles: −log p̂ of a batch, with the gradient of the surviving derivations.
+
+    loss = −(1/Q) Σ over queries of  log p̂(q),      ∇ log p̂ = Σ_k W_k ∇ log p(d_k)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from deepprooflog.infer.particles import LookAhead
+from deepprooflog.infer.paths import Form, Paths, grounds, prepare
+from deepprooflog.infer.smc import Survivors, smc
+from deepprooflog.logic.budget import Budget
+from deepprooflog.model import Goals, Model
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """How the particles fared, query by query."""
+
+    effective: Float[Tensor, "queries"]  # effective sample size at the end
+    resampled: Int[Tensor, "queries"]  # how often
+    steps: int  # of the longest derivation
+    lost: int  # queries none of whose particles reached True: they teach nothing
+    unprovable: int  # of these, the ones that have no derivation at all, as the structure shows
+    cut_off: int  # particles stopped by max_steps: the estimate is too low by what they hold
+
+
+def paths(
+    model: Model, goals: Goals, budget: Budget | None = None, form: Form = "auto"
+) -> Paths:
+    """Unfold a batch of goals once, for `smc_loss` and `reinforce_loss` to use many times."""
+    queries = model._queries(goals)
+    return prepare(model.program, queries, local=model.scorer.local, budget=budget, form=form)
+
+
+def smc_log_prob(
+    model: Model,
+    goals: Goals | Paths,
+    particles: int = 32,
+    *,
+    select: Sequence[int] | Tensor | None = None,
+    generator: torch.Generator | None = None,
+    resample_below: float = 0.5,
+    look_ahead: LookAhead | None = None,
+    backward: bool = False,
+    max_steps: int = 100_000,
+) -> tuple[Float[Tensor, "queries"], Diagnostics]:
+    """Estimates of log p_success by sequential Monte Carlo, with the survivors' gradient.
+
+    >>> from deepprooflog.logic.program import Program
+    >>> model = Model(Program("t(0.3) :: p(a). t(0.7) :: p(b). q :- p(a)."))
+    >>> log_p, found = smc_log_prob(model, ["q"])
+    >>> round(log_p.exp().item(), 6)
+    0.3
+
+    `select` takes only these goals of a prepared batch. An estimate is −inf, with gradient 0, where
+    no particle reached True.
+    """
+    batch = goals if isinstance(goals, Paths) else paths(model, goals)
+    places: list[Tensor] = []
+    found: list[Survivors] = []
+    for where, ground in grounds(batch, model._networks(), model.labels, model.scorer, select):
+        found.append(
+            smc(ground, particles, generator=generator, resample_below=resample_below,
+                look_ahead=look_ahead, backward=backward, max_steps=max_steps)
+        )  # fmt: skip
+        places.append(torch.as_tensor(where, device=found[-1].log_p.device))
+    order = torch.argsort(torch.cat(places))
+    log_p = torch.cat([f.log_prob() for f in found])[order]
+    return log_p, Diagnostics(
+        effective=torch.cat([f.effective for f in found])[order],
+        resampled=torch.cat([f.resampled for f in found])[order],
+        steps=max(len(f.paths) for f in found),
+        lost=int((log_p == -torch.inf).sum()),
+        unprovable=sum(int((f.arena.roots < 0).sum()) for f in found),
+        cut_off=sum(int(f.cut_off.sum()) for f in found),
+    )
+
+
+def smc_loss(
+    model: Model,
+    goals: Goals | Paths,
+    particles: int = 32,
+    *,
+    select: Sequence[int] | Tensor | None = None,
+    generator: torch.Generator | None = None,
+    resample_below: float = 0.5,
+    look_ahead: LookAhead | None = None,
+    backward: bool = False,
+    max_steps: int = 100_000,
+) -> tuple[Float[Tensor, ""], Float[Tensor, "queries"], Diagnostics]:
+    """Mean −log p̂ over the queries that particles proved, the estimates, and how they fared.
+
+    Queries that no particle proved are left out of the mean; `Diagnostics.lost` counts them.
+    """
+    log_p, found = smc_log_prob(
+        model, goals, particles, select=select, generator=generator,
+        resample_below=resample_below, look_ahead=look_ahead, backward=backward,
+        max_steps=max_steps,
+    )  # fmt: skip
+    proved = log_p.detach() > -torch.inf
+    loss = -torch.where(proved, log_p, 0.0).sum() / max(len(log_p) - found.lost, 1)
+    return loss, log_p, found

@@ -1,0 +1,1 @@
+"""Recipes: experiments that can be repeated by name, with their settings and expected results."""

@@ -1,0 +1,59 @@
+"""The options of the addition recipes, and where each gets its value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deepprooflog.errors import DataError
+from deepprooflog.learn.schedule import SCHEDULES
+from deepprooflog.recipes.options import option, settings
+from deepprooflog.recipes.recipe import NOT_OPTIONS, Recipe
+
+METHODS = ("dp", "pg")
+AUGMENT = ("none", "affine")
+DEVICES = ("auto", "cpu", "cuda")
+
+
+@dataclass(frozen=True)
+class AdditionOptions:
+    """Every choice of an addition run."""
+
+    n: int = option(4, "digits in each of the two numbers", at_least=1)
+    method: str = option("dp", "exact gradients, or policy gradients", choices=METHODS)
+    seed: int = option(0, "of the weights, the order and the distortions", at_least=0)
+    data: str = option("mnist", "mnist, digits (8 × 8), or a folder of IDX files")
+    augment: str = option("affine", "distortion of the training pictures", choices=AUGMENT)
+    batch: int = option(64, "sums in a minibatch", at_least=1)
+    lr: float = option(0.003, "the highest learning rate", above=0)
+    epochs: int = option(50, "passes over the training sums", at_least=1)
+    schedule: str = option("one-cycle", "learning rate over the run", choices=SCHEDULES)
+    average: float = option(0.998, "decay of the averaged weights; 0: off", at_least=0, below=1)
+    weight_decay: float = option(0.0, "of AdamW", at_least=0)
+    clip: float = option(0.0, "bound on the gradient's norm; 0: none", at_least=0)
+    patience: int = option(
+        0, "stop after so many epochs without a better validation loss; 0: never", at_least=0
+    )
+    particles: int = option(32, "derivations a sum, for method=pg", at_least=1)
+    sums: int = option(0, "use only so many sums of the training pictures; 0: all", at_least=0)
+    device: str = option("auto", "where to train", choices=DEVICES)
+
+
+def resolve(recipe: Recipe, given: Mapping[str, object]) -> AdditionOptions:
+    """A recipe's options, its case's for this n and method, then those given.
+
+    >>> from deepprooflog.recipes.recipe import read_recipe
+    >>> resolve(read_recipe("mnist-addition"), {"n": "15", "epochs": "3"}).epochs
+    3
+    """
+    mine: dict[str, Any] = settings(AdditionOptions, given, "--set")
+    values: dict[str, Any] = settings(AdditionOptions, recipe.options, recipe.file)
+    chosen = AdditionOptions(**{**values, **mine})
+    case = recipe.case(chosen.method, chosen.n)
+    own = {key: value for key, value in case.items() if key not in NOT_OPTIONS}
+    values |= settings(AdditionOptions, own, recipe.file)
+    options = AdditionOptions(**{**values, **mine})
+    if options.sums == 1:
+        raise DataError("sums=1 leaves nothing to validate on", hint="sums=2 or more, or 0 for all")
+    return options

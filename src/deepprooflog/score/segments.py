@@ -1,0 +1,121 @@
+"""Ragged sequences as flat rows: the atoms of goals, the cells of lists, the successors of goals.
+
+The items of one sequence are consecutive rows. Sequences of any lengths go through one GRU without
+padding, and sums and softmaxes run over all sequences at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Which items belong to which sequence, and in which order a GRU reads them."""
+
+    index: Int[Tensor, " items"]  # the sequence of each item
+    lengths: Int[Tensor, " sequences"]
+    order: Int[Tensor, " items"]  # items by time of reading, those of the longest sequences first
+    inverse: Int[Tensor, " items"]  # of `order`
+    longest: Int[Tensor, " sequences"]  # sequences by decreasing length
+    final: Int[Tensor, " sequences"]  # the item of each sequence that is read last
+    sizes: Int[Tensor, " times"]  # how many sequences have an item at each time; on the CPU
+
+    @property
+    def count(self) -> int:
+        """How many sequences there are."""
+        return len(self.lengths)
+
+
+def segments(
+    lengths: Sequence[int], device: torch.device | None = None, *, backwards: bool = False
+) -> Segments:
+    """Sequences of these lengths (none empty), read from the first item or from the last.
+
+    >>> segments([1, 3]).order.tolist(), segments([1, 3], backwards=True).order.tolist()
+    ([1, 0, 2, 3], [3, 0, 2, 1])
+    """
+    length = np.asarray(lengths, dtype=np.int64)
+    index = np.repeat(np.arange(len(length)), length)
+    end = np.cumsum(length)
+    time = np.arange(len(index)) - (end - length)[index]
+    if backwards:
+        time = length[index] - 1 - time
+    longest = np.argsort(-length, kind="stable")
+    rank = np.empty_like(longest)
+    rank[longest] = np.arange(len(longest))
+    order = np.lexsort((rank[index], time))
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+
+    def tensor(values: np.ndarray) -> Tensor:
+        return torch.from_numpy(values.astype(np.int64)).to(device)
+
+    return Segments(
+        index=tensor(index),
+        lengths=tensor(length),
+        order=tensor(order),
+        inverse=tensor(inverse),
+        longest=tensor(longest),
+        final=tensor(end - length if backwards else end - 1),
+        sizes=torch.from_numpy(np.bincount(time)),
+    )
+
+
+def run_gru(
+    gru: nn.GRU,
+    items: Float[Tensor, "items batch dim"],
+    sequences: Segments,
+    initial: Float[Tensor, "sequences batch dim"],
+) -> Float[Tensor, "items batch dim"]:
+    """The state of the GRU after each item, each sequence from an initial state of its own."""
+    count, batch, dim = items.shape
+    rows = items[sequences.order].reshape(count * batch, dim)
+    state = initial[sequences.longest].reshape(1, -1, dim)
+    states = []
+    # Between the ends of two sequences the rows are dense: as many calls as there are lengths.
+    for times, width, part in _dense(rows, sequences.sizes, batch):
+        out, state = gru(part.view(times, width, dim), state[:, :width].contiguous())
+        states.append(out.reshape(times * width, dim))
+    return torch.cat(states).view(count, batch, dim)[sequences.inverse]
+
+
+def _dense(
+    rows: Float[Tensor, "rows dim"], sizes: Int[Tensor, " times"], batch: int
+) -> Iterator[tuple[int, int, Tensor]]:
+    """Stretches of time with the same sequences: how long, how many rows wide, and the rows."""
+    width, times = torch.unique_consecutive(sizes, return_counts=True)
+    widths, lengths = (width * batch).tolist(), times.tolist()
+    # One split, so that its gradient is one concatenation.
+    parts = torch.split(rows, [w * n for w, n in zip(widths, lengths, strict=True)])
+    return zip(lengths, widths, parts, strict=True)
+
+
+def segment_sum(
+    items: Float[Tensor, "items ..."], index: Int[Tensor, " items"], count: int
+) -> Float[Tensor, "sequences ..."]:
+    """The sum of each sequence's items."""
+    return items.new_zeros((count, *items.shape[1:])).index_add(0, index, items)
+
+
+def segment_logsumexp(
+    items: Float[Tensor, "items batch"], index: Int[Tensor, " items"], count: int
+) -> Float[Tensor, "sequences batch"]:
+    """log Σ exp over each sequence's items; no sequence is empty.
+
+    >>> x = torch.tensor([[0.0], [0.0], [1000.0]])
+    >>> segment_logsumexp(x, torch.tensor([0, 0, 1]), 2).flatten().tolist()
+    [0.693..., 1000.0]
+    """
+    where = index.unsqueeze(1).expand_as(items)
+    # The peak only shifts the exponents: no gradient goes through it.
+    peak = items.new_zeros((count, items.shape[1])).scatter_reduce(
+        0, where, items.detach(), "amax", include_self=False
+    )
+    return segment_sum((items - peak[index]).exp(), index, count).log() + peak
