@@ -97,7 +97,7 @@ def both(text: str, goals: list[str | dpl.Query]) -> Compiled:
     model = dpl.Model(program, networks=networks(program))
     unfolded = model.compile(goals)
     explored = model.compile(goals, unfolding=False)
-    assert not explored.chains
+    assert not explored.unfolded
     fast, slow = model.log_prob(unfolded), model.log_prob(explored)
     torch.testing.assert_close(fast, slow, rtol=1e-10, atol=1e-10)
     parameters = [p for p in model.parameters() if p.numel()]
@@ -129,8 +129,8 @@ def test_addition_is_a_chain(n: int) -> None:
     compiled = both(ADDITION, sums(n, 12))
     assert not compiled.graphs
     assert not compiled.tabled
-    (part,) = compiled.chains
-    assert part.chains.index.shape[2] == min(n, 2)
+    (part,) = compiled.unfolded
+    assert part.form.index.shape[2] == min(n, 2)
 
 
 def test_sums_that_cannot_be() -> None:
@@ -166,7 +166,7 @@ def test_selection_and_new_tensors() -> None:
 
 @pytest.mark.parametrize("word", ["a", "ab", "bba", "abababbaab"])
 def test_hidden_markov_model(word: str) -> None:
-    assert both(HMM, [f"hmm([{','.join(word)}])", "hmm([b,b])"]).chains
+    assert both(HMM, [f"hmm([{','.join(word)}])", "hmm([b,b])"]).unfolded
 
 
 def test_grammar_and_other_lengths_together() -> None:
@@ -221,8 +221,8 @@ def test_the_whole_chain_of_500_digits() -> None:
         dpl.Program(ADDITION), networks={"digit_net": torch.nn.Linear(3, 10).double()}
     )
     compiled = model.compile(goals)
-    assert compiled.chains
-    assert compiled.chains[0].chains.index.shape[1] in (500, 501)
+    assert compiled.unfolded
+    assert compiled.unfolded[0].form.index.shape[1] in (500, 501)
     assert math.isfinite(model.log_prob(compiled).item())
 
 

@@ -8,7 +8,7 @@ label. Rows are the distinct inputs a query gives a network, numbered query by q
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,23 @@ def flatten(templates: Templates, instances: Instances) -> Flat:
     return _assemble(instances, builder, parts, query, depth, extra_query, simple, width, arity)
 
 
+def row_starts(flat: Flat) -> list[Ints]:
+    """For each network, where each query's rows begin (and, last, where they end)."""
+    bounds = np.arange(len(flat.roots) + 1)
+    return [np.searchsorted(a.query, bounds) for a in flat.asked]
+
+
+def without_dead_ends(flat: Flat) -> Flat:
+    """The flat graph without edges of weight 0."""
+    keep = flat.constant > -np.inf
+    if keep.all():
+        return flat
+    return replace(
+        flat, source=flat.source[keep], target=flat.target[keep], constant=flat.constant[keep],
+        kind=flat.kind[keep], row=flat.row[keep], column=flat.column[keep],
+    )  # fmt: skip
+
+
 def _template_edges(
     template: Template,
     builder: _Builder,
@@ -174,8 +191,12 @@ def _template_edges(
         np.concatenate(kinds), np.concatenate(factor_slots), np.concatenate(columns),
         np.tile(queries, len(ways)),
     )  # fmt: skip
-    keep = result[1] >= 0
-    return tuple(a[keep] for a in result)  # type: ignore[return-value]
+    # A step that leads nowhere stays, with weight 0: queries that differ only in where their steps
+    # end keep one shape.
+    nowhere = result[1] < 0
+    result[1][nowhere] = 0
+    result[2][nowhere] = -np.inf
+    return result
 
 
 def _factors(choices: tuple[Choice, ...]) -> int:

@@ -34,7 +34,7 @@ class Fill:
 def generalise(atoms: Sequence[Term], interner: Interner) -> tuple[Goal, list[int], list[Term]]:
     """The pattern of a goal, with the slots and contents that make it the goal again.
 
-    Every ground compound argument becomes a hole; constants stay.
+    Every ground part of an argument becomes a hole, constants too.
     """
     maker = _Maker()
     done = [maker.atom(deref(a)) for a in atoms]
@@ -66,10 +66,10 @@ class _Maker:
     def _part(self, term: Term) -> Term | None:
         if type(term) is Slot:
             return self.slot(term.number)
-        if type(term) is Struct and term.ground:
+        if type(term) is Struct:
             # Interned terms are equal exactly when they are one object.
-            return self.hole(id(term), term)
-        return None if type(term) is Struct else term
+            return self.hole(id(term), term) if term.ground else None
+        return term if type(term) is Var else self.hole(object(), term)
 
 
 def rebuild(root: Struct, part: Callable[[Term], Term | None]) -> Struct:

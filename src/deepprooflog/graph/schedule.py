@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from deepprooflog.graph.components import strong_components
+from deepprooflog.graph.digraph import Arrows
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 
 
@@ -22,7 +23,7 @@ from deepprooflog.graph.goalgraph import GoalGraph, Ints
 class Schedule:
     """Components of the goals that can reach a target, in an order in which they can be solved."""
 
-    graph: GoalGraph
+    graph: GoalGraph | Arrows
     live: np.ndarray  # [N] bool: can reach a target
     targets: Ints  # the nodes whose value is given (True, or open ones when bounding)
     components: list[list[int]]  # successors first
@@ -46,9 +47,12 @@ class Schedule:
         return level
 
 
-def schedule(graph: GoalGraph, targets: Ints | None = None) -> Schedule:
+def schedule(graph: GoalGraph | Arrows, targets: Ints | None = None) -> Schedule:
     """Plan the solution of a goal graph; `targets` default to its True nodes."""
-    given = np.asarray(graph.true_nodes(), dtype=np.int64) if targets is None else targets
+    if targets is None:
+        assert isinstance(graph, GoalGraph), "a bare graph has no True nodes: give the targets"
+        targets = np.asarray(graph.true_nodes(), dtype=np.int64)
+    given = targets
     live = _can_reach(graph, given)
     is_target = np.zeros(graph.nodes, dtype=bool)
     is_target[given] = True
@@ -60,7 +64,7 @@ def schedule(graph: GoalGraph, targets: Ints | None = None) -> Schedule:
     return Schedule(graph, live, given, components, cyclic, component_of)
 
 
-def _can_reach(graph: GoalGraph, targets: Ints) -> np.ndarray:
+def _can_reach(graph: GoalGraph | Arrows, targets: Ints) -> np.ndarray:
     live = np.zeros(graph.nodes, dtype=bool)
     live[targets] = True
     order = np.argsort(graph.target, kind="stable")
@@ -79,7 +83,7 @@ def _can_reach(graph: GoalGraph, targets: Ints) -> np.ndarray:
     return np.asarray(alive, dtype=bool)
 
 
-def _components(graph: GoalGraph, wanted: np.ndarray) -> tuple[list[list[int]], Ints]:
+def _components(graph: GoalGraph | Arrows, wanted: np.ndarray) -> tuple[list[list[int]], Ints]:
     first, target = graph.first.tolist(), graph.target.tolist()
     successors = [target[first[n] : first[n + 1]] for n in range(graph.nodes)]
     components = strong_components(successors, wanted.tolist())

@@ -1,7 +1,7 @@
 """Batches of queries: their graphs built once, in the cheapest form each query allows.
 
-    chains     unfolded from templates, a narrow layer a step: a product of small matrices
-    graphs     the goal graph, solved level by level
+    unfolded   from templates: chains of small matrices, or shapes solved level by level
+    graphs     the goal graph, step by step
     tabled     where the goal graph has no end
 
 A compiled batch keeps structure only: tensors stay in its bank, which can be replaced, and a
@@ -22,7 +22,7 @@ from deepprooflog.errors import Inexact, ModelError
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import RECURSION
 from deepprooflog.graph.flat import Asked as AskedRows
-from deepprooflog.graph.flat import Ints, flatten
+from deepprooflog.graph.flat import Ints, flatten, row_starts
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.macro import Templates
 from deepprooflog.graph.pattern import WholeTensors
@@ -31,6 +31,7 @@ from deepprooflog.graph.templates import Bundle, bundle, place_tensors
 from deepprooflog.graph.unfold import unfold
 from deepprooflog.infer.chain import Chains, chain_log_prob, find_chains
 from deepprooflog.infer.exact import Layered, layered, log_values
+from deepprooflog.infer.shapes import Shape, find_shapes, shape_log_prob
 from deepprooflog.infer.success import refuse_growing
 from deepprooflog.infer.tabled import Tabled, tabulate
 from deepprooflog.infer.tabled_grad import tabled_log_values
@@ -51,20 +52,20 @@ Bank = Tensor | list[Tensor]
 
 
 @dataclass(frozen=True)
-class ChainPart:
-    """Chains of one shape, with what each network reads as numbers into the bank."""
+class UnfoldedPart:
+    """Unfolded queries of one form, with what each network reads as numbers into the bank."""
 
-    chains: Chains
+    form: Chains | Shape
     asked: list[AskedRows]
     rows: tuple[Tensor, ...]  # for each network: [Q, rows, arity] into the bank
-    alone: tuple[bool, ...]  # for each network: no input is read by two chains
-    member: Ints  # [queries of the batch] the chain of a query; −1 for none
+    alone: tuple[bool, ...]  # for each network: no input is read by two queries
+    member: Ints  # [queries of the batch] a query's place in the form; −1 for none
     clauses: list[Clause]  # trainable clauses, by number
 
-    def to(self, device: torch.device) -> ChainPart:
+    def to(self, device: torch.device) -> UnfoldedPart:
         """The same part with its indices on a device."""
         rows = tuple(r.to(device) for r in self.rows)
-        return replace(self, chains=self.chains.to(device), rows=rows)
+        return replace(self, form=self.form.to(device), rows=rows)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Compiled:
 
     queries: int
     describe: Callable[[int], str]
-    chains: list[ChainPart]
+    unfolded: list[UnfoldedPart]
     graphs: list[GraphPart]
     tabled: list[TabledPart]
     bank: Bank
@@ -110,9 +111,9 @@ class Compiled:
         target = torch.device(device)
         bank = self.bank
         moved = bank.to(target) if isinstance(bank, Tensor) else [t.to(target) for t in bank]
-        chains = [c.to(target) for c in self.chains]
+        unfolded = [u.to(target) for u in self.unfolded]
         graphs = [replace(g, layers=g.layers.to(target)) for g in self.graphs]
-        return replace(self, bank=moved, chains=chains, graphs=graphs)
+        return replace(self, bank=moved, unfolded=unfolded, graphs=graphs)
 
 
 def compile_batch(
@@ -125,10 +126,10 @@ def compile_batch(
 ) -> Compiled:
     """Build the graphs of a batch of queries; without `unfolding`, by goal graphs alone."""
     bank, placed = place_tensors(queries)
-    chains: list[ChainPart] = []
+    unfolded: list[UnfoldedPart] = []
     rest = np.arange(len(queries))
     if local and unfolding and any(_has_parts(q) for q in queries):
-        chains, rest = _unfold(program, queries, placed, budget)
+        unfolded, rest = _unfold(program, queries, placed, budget)
     graphs: list[GraphPart] = []
     tabled: list[TabledPart] = []
     batch = bundle(program, queries, budget, which=rest.tolist())
@@ -139,7 +140,9 @@ def compile_batch(
             continue
         for i in item.queries.reshape(-1).tolist():
             tabled.append(_tabulate(program, i, batch.goals[i], item.graph, local, budget))
-    return Compiled(len(queries), lambda i: str(queries[i]), chains, graphs, tabled, _stacked(bank))
+    return Compiled(
+        len(queries), lambda i: str(queries[i]), unfolded, graphs, tabled, _stacked(bank)
+    )
 
 
 def _has_parts(query: Query) -> bool:
@@ -152,7 +155,7 @@ def _has_parts(query: Query) -> bool:
 def _unfold(
     program: Program, queries: Sequence[Query], placed: Sequence[Sequence[int]],
     budget: Budget | None,
-) -> tuple[list[ChainPart], Ints]:  # fmt: skip
+) -> tuple[list[UnfoldedPart], Ints]:  # fmt: skip
     interner = Interner()
     templates = Templates(program, interner, budget or Budget())
     goals = [start(q.atoms, interner) for q in queries]
@@ -160,16 +163,20 @@ def _unfold(
         flat = flatten(templates, unfold(templates, goals))
     except (BudgetExceeded, WholeTensors):
         return [], np.arange(len(queries))
-    found, rest = find_chains(flat)
+    starts = row_starts(flat)
+    chains, rest = find_chains(flat, starts)
+    shapes = find_shapes(flat, rest, starts)
     parts = []
-    for chains in found:
-        rows = [_banked(own, [placed[q] for q in chains.queries.tolist()]) for own in chains.rows]
+    forms: list[Chains | Shape] = [*chains, *shapes]
+    for form in forms:
+        rows = [_banked(own, [placed[q] for q in form.queries.tolist()]) for own in form.rows]
         alone = tuple(len(np.unique(_flat(r), axis=0)) == len(_flat(r)) for r in rows)
         member = np.full(len(queries), -1, dtype=np.int64)
-        member[chains.queries] = np.arange(len(chains.queries))
+        member[form.queries] = np.arange(len(form.queries))
         tensors = tuple(torch.as_tensor(r) for r in rows)
-        parts.append(ChainPart(chains, flat.asked, tensors, alone, member, flat.clauses))
-    return parts, rest
+        parts.append(UnfoldedPart(form, flat.asked, tensors, alone, member, flat.clauses))
+    done = np.concatenate([np.zeros(0, dtype=np.int64), *(p.form.queries for p in parts)])
+    return parts, np.setdiff1d(np.arange(len(queries)), done)
 
 
 def _flat(rows: Ints) -> Ints:
@@ -226,21 +233,21 @@ def batch_log_prob(
     """log p_success of the batch's goals, or of those selected, in order."""
     if select is not None and not len(select):
         return labels.logits.new_zeros(0, dtype=torch.float64)
-    if len(compiled.chains) == 1 and len(compiled.chains[0].chains.queries) == compiled.queries:
+    if len(compiled.unfolded) == 1 and len(compiled.unfolded[0].form.queries) == compiled.queries:
         # One part that holds every query in its place: nothing to put in order.
-        return _chain_values(compiled.chains[0], compiled.bank, networks, labels, select)
+        return _unfolded_values(compiled.unfolded[0], compiled.bank, networks, labels, select)
     wanted = None if select is None else np.asarray(torch.as_tensor(select).cpu(), dtype=np.int64)
     places: list[Ints] = []
     values: list[Tensor] = []
-    for part in compiled.chains:
+    for part in compiled.unfolded:
         members = None if wanted is None else part.member[wanted]
         if members is not None:
             members = members[members >= 0]
             if not len(members):
                 continue
-        places.append(part.chains.queries[slice(None) if members is None else members])
+        places.append(part.form.queries[slice(None) if members is None else members])
         chosen = None if members is None else torch.as_tensor(members)
-        values.append(_chain_values(part, compiled.bank, networks, labels, chosen))
+        values.append(_unfolded_values(part, compiled.bank, networks, labels, chosen))
     graphs, tabled = compiled.graphs, compiled.tabled
     if wanted is not None:
         graphs = [g for g in graphs if np.isin(g.bundle.queries, wanted).any()]
@@ -249,14 +256,14 @@ def batch_log_prob(
     return _in_order([*places, *more_places], [*values, *more], compiled.queries, wanted, labels)
 
 
-def _chain_values(
-    part: ChainPart,
+def _unfolded_values(
+    part: UnfoldedPart,
     bank: Bank,
     networks: Mapping[str, Network],
     labels: Labels,
     select: Sequence[int] | Tensor | None,
 ) -> Tensor:
-    """log p of a part's chains, or of those selected."""
+    """log p of a part's queries, or of those selected."""
     device = labels.logits.device
     part = part.to(device)
     chosen = None if select is None else torch.as_tensor(select, device=device)
@@ -283,7 +290,10 @@ def _chain_values(
     used = labels.log_values()
     if part.clauses:
         used = used[labels.numbers(part.clauses)]
-    return chain_log_prob(part.chains, used[: len(part.clauses)], outputs, chosen)
+    used = used[: len(part.clauses)]
+    if isinstance(part.form, Shape):
+        return shape_log_prob(part.form, used, outputs, chosen)
+    return chain_log_prob(part.form, used, outputs, chosen)
 
 
 def _graph_values(

@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepprooflog.graph.flat import LABEL, Flat, Ints
+from deepprooflog.graph.flat import LABEL, Flat, Ints, without_dead_ends
 
 # Stands for log 0 where −inf would make the gradient of a sum undefined.
 NEVER = -1e30
@@ -49,8 +49,12 @@ class Chains:
         return Chains(self.queries, self.index.to(device), constant, self.rows)
 
 
-def find_chains(flat: Flat) -> tuple[list[Chains], Ints]:
-    """The chains among a flat graph's queries, by shape, and the queries that are none."""
+def find_chains(flat: Flat, starts: list[Ints]) -> tuple[list[Chains], Ints]:
+    """The chains among a flat graph's queries, by shape, and the queries that are none.
+
+    `starts` are, for each network, where each query's rows begin.
+    """
+    flat = without_dead_ends(flat)
     count = len(flat.roots)
     fits = np.full(count, flat.simple) & (flat.roots > 0)
     edge_query = flat.query[flat.source]
@@ -67,7 +71,6 @@ def find_chains(flat: Flat) -> tuple[list[Chains], Ints]:
     position, wide = _positions(flat)
     fits &= wide <= MOST_WIDE
     shapes: dict[tuple[int, ...], list[int]] = {}
-    starts = [np.searchsorted(a.query, np.arange(count + 1)) for a in flat.asked]
     for q in np.nonzero(fits)[0].tolist():
         shapes.setdefault(tuple(int(s[q + 1] - s[q]) for s in starts), []).append(q)
     found: list[Chains] = []
@@ -132,7 +135,7 @@ def _chains(
         return None
     index = np.full((cells, terms, factors), ONE_ENTRY, dtype=np.int64)
     index[:, :, 0] = ZERO_ENTRY
-    index[cell, term] = _entries(flat, mine, starts)
+    index[cell, term] = entries(flat, mine, starts)
     ended = np.arange(length)[None, :] >= lengths[:, None]  # [queries, layers]
     index.reshape(len(queries), length, wide, wide, terms, factors)[ended, 0, 0, 0] = ONE_ENTRY
     shape = (len(queries), length, wide, wide, terms)
@@ -148,7 +151,7 @@ def _chains(
     return Chains(queries, torch.as_tensor(index.reshape(*shape, factors)), constant, rows)
 
 
-def _entries(flat: Flat, edges: Ints, starts: list[Ints]) -> Ints:
+def entries(flat: Flat, edges: Ints, starts: list[Ints]) -> Ints:
     """Where each factor of some edges stands among its query's own atomic weights."""
     kind, row, column = flat.kind[edges], flat.row[edges], flat.column[edges]
     query = np.broadcast_to(flat.query[flat.source[edges]][:, None], kind.shape)

@@ -19,6 +19,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from deepprooflog.errors import ProgramError
+from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import Schedule
 
 W = TypeVar("W")
@@ -253,6 +254,8 @@ def divergent(plan: Schedule, nodes: Sequence[int]) -> ProgramError:
     from deepprooflog.graph.describe import goal_text
 
     graph = plan.graph
+    if not isinstance(graph, GoalGraph):
+        return ProgramError("the derivations of a query go round a cycle without losing weight")
     inside = set(nodes)
     clauses = {
         str(c.place.line)
