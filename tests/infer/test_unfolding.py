@@ -169,6 +169,12 @@ def test_hidden_markov_model(word: str) -> None:
     assert both(HMM, [f"hmm([{','.join(word)}])", "hmm([b,b])"]).unfolded
 
 
+@pytest.mark.parametrize("goal", ["at(a,[a,b,c])", "at(b,[b,a,a])", "at(c,[a,b])", "at(a,[a,a])"])
+def test_branches_that_fail_late(goal: str) -> None:
+    """A goal that succeeds at once beside a branch that dies some steps later."""
+    both("1/3 :: at(X, [X|_]). 2/3 :: at(X, [_|Xs]) :- at(X, Xs).", [goal])
+
+
 def test_grammar_and_other_lengths_together() -> None:
     goals: list[str | dpl.Query] = [f"s([{','.join(w)}], [])" for w in ("a", "ab", "bbbb", "c")]
     both(GRAMMAR, goals)

@@ -45,7 +45,7 @@ def small_digits(test: int = 360) -> tuple[Digits, Digits]:
     except ImportError:
         raise DataError(
             "the 8 × 8 digits come with scikit-learn, which is not installed",
-            hint="pip install scikit-learn",
+            hint="pip install 'deepprooflog[demo]'",
         ) from None
     bunch = load_digits()
     images = (bunch.images / 16.0).astype(np.float32)

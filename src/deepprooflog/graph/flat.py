@@ -124,14 +124,34 @@ def row_starts(flat: Flat) -> list[Ints]:
 
 
 def without_dead_ends(flat: Flat) -> Flat:
-    """The flat graph without edges of weight 0."""
-    keep = flat.constant > -np.inf
+    """The flat graph without edges of weight 0 and edges to nodes that have no way on."""
+    keep = _ways_on(flat)
     if keep.all():
         return flat
     return replace(
         flat, source=flat.source[keep], target=flat.target[keep], constant=flat.constant[keep],
         kind=flat.kind[keep], row=flat.row[keep], column=flat.column[keep],
     )  # fmt: skip
+
+
+def _ways_on(flat: Flat) -> NDArray[np.bool_]:
+    keep = flat.constant > -np.inf
+    left = np.bincount(flat.source[keep], minlength=len(flat.query))
+    order = np.argsort(flat.target, kind="stable")
+    begin = np.searchsorted(flat.target[order], np.arange(len(flat.query) + 1))
+    dead = np.nonzero(left == 0)[0]
+    dead = dead[dead != 0]
+    while len(dead):
+        # The edges into dead nodes go, and with them perhaps the last way on of other nodes.
+        counts = begin[dead + 1] - begin[dead]
+        offset = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        into = order[np.repeat(begin[dead], counts) + offset]
+        into = into[keep[into]]
+        keep[into] = False
+        np.subtract.at(left, flat.source[into], 1)
+        touched = np.unique(flat.source[into])
+        dead = touched[left[touched] == 0]
+    return keep
 
 
 def _template_edges(

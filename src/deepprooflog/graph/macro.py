@@ -43,6 +43,10 @@ class Way:
 
 TRUE_TARGET = -1
 
+# Goals of a template that grow beyond this are a recursion with something behind it: the goal graph
+# tells whether it ends, and tabling solves it where it does not.
+MOST_ATOMS = 32
+
 
 @dataclass
 class Template:
@@ -122,6 +126,8 @@ class Templates:
                 node += 1
                 continue
             for target, choice in steps:
+                if len(target.atoms) > MOST_ATOMS:
+                    raise BudgetExceeded("a template's goals grow without end")
                 if target not in number:
                     number[target] = len(goals)
                     goals.append(target)

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from deepprooflog.graph.macro import Template, Templates
+from deepprooflog.graph.macro import TRUE_TARGET, Template, Templates, Way
 from deepprooflog.graph.pattern import Fill, generalise
 from deepprooflog.graph.templates import renumber
 from deepprooflog.logic.budget import BudgetExceeded
@@ -18,6 +18,7 @@ from deepprooflog.logic.clause import instantiate
 from deepprooflog.logic.goal import Goal
 from deepprooflog.syntax.terms import Slot, Struct, Term
 
+CERTAINLY_TRUE = Way(0, TRUE_TARGET, ())
 NOWHERE = -1
 TRUE_INSTANCE = 0
 
@@ -58,7 +59,7 @@ def _unfold_one(templates: Templates, query: int, goal: Goal, result: Instances)
 
     def place(template: Template, slots: list[int], contents: list[Term], depth: int) -> int:
         template, slots, contents = settle(templates, template, slots, contents)
-        if template.pattern.is_true:
+        if template.pattern.is_true or template.ways == [CERTAINLY_TRUE]:
             return TRUE_INSTANCE
         if not template.ways:
             return NOWHERE

@@ -65,6 +65,9 @@ def find_chains(flat: Flat, starts: list[Ints]) -> tuple[list[Chains], Ints]:
     length = np.zeros(count, dtype=np.int64)
     np.maximum.at(length, edge_query, from_depth + 1)
     fits[np.unique(edge_query[to_true & (from_depth + 1 != length[edge_query])])] = False
+    # What a chain ends in is True alone: no other node may stand behind its last layer.
+    behind = ~to_true & (from_depth + 1 >= length[edge_query])
+    fits[np.unique(edge_query[behind])] = False
     has_true = np.zeros(count, dtype=bool)
     has_true[edge_query[to_true]] = True
     fits &= has_true

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from deepprooflog.graph.flat import LABEL, Asked, Flat, Ints
@@ -23,7 +22,6 @@ from deepprooflog.logic.clause import Clause
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.weigh import network_of, stack
-
 
 # In place of a goal's number: True, which is no query's own, and nothing at all.
 TRUE, NOWHERE = -2, -1
@@ -48,6 +46,7 @@ class FlatPart:
     first_edge: Ints  # [Q + 1]
     begin: Tensor  # [N] steps of each goal
     end: Tensor  # [N]
+    distance: Tensor  # [N] fewest steps to True
     source: Tensor  # [E]
     target: Tensor  # [E] a goal or TRUE
     constant: Tensor  # [E]
@@ -61,10 +60,7 @@ class FlatPart:
         """The same part with its indices on a device."""
         if self.begin.device == device:
             return self
-        moved = {
-            name: getattr(self, name).to(device)
-            for name in ("begin", "end", "source", "target", "constant", "kind", "row", "column")
-        }
+        moved = {name: getattr(self, name).to(device) for name in TENSORS}
         networks = tuple(replace(r, bank=r.bank.to(device)) for r in self.networks)
         return replace(self, networks=networks, **moved)
 
@@ -98,6 +94,7 @@ class FlatPart:
             source=source,
             target=target,
             weights=self._weights(edges, edge_of, queries, bank, networks, labels),
+            distance=torch.cat([zero, self.distance[nodes]]),
         )
 
     def _weights(
@@ -125,6 +122,9 @@ class FlatPart:
             count += len(parts[-1])
         theta = torch.cat(parts)
         return theta[entry].sum(1) + self.constant[edges]
+
+
+TENSORS = ("begin", "end", "distance", "source", "target", "constant", "kind", "row", "column")
 
 
 def _ranges(first: Ints, queries: Ints, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
@@ -168,7 +168,8 @@ def _ask(
 def flat_part(flat: Flat, placed: Sequence[Sequence[int]]) -> FlatPart:
     """Sort a flat graph by query and leave out what cannot reach True."""
     queries = len(flat.roots)
-    live = _live(flat)
+    distance = distances(len(flat.query), flat.source, flat.target, np.zeros(1, dtype=np.int64))
+    live = distance >= 0
     keep = np.nonzero(live & (flat.query >= 0))[0]
     keep = keep[np.argsort(flat.query[keep], kind="stable")]
     number = np.full(len(flat.query), -1, dtype=np.int64)
@@ -187,6 +188,7 @@ def flat_part(flat: Flat, placed: Sequence[Sequence[int]]) -> FlatPart:
         first_edge=np.searchsorted(node_query[source], np.arange(queries + 1)),
         begin=torch.as_tensor(first[:-1]),
         end=torch.as_tensor(first[1:]),
+        distance=torch.as_tensor(distance[keep]),
         source=torch.as_tensor(source),
         target=torch.as_tensor(target),
         constant=torch.as_tensor(flat.constant[edges]),
@@ -209,18 +211,18 @@ def _rows(asked: Asked, queries: int, placed: Sequence[Sequence[int]]) -> Rows:
     return Rows(asked, first, torch.as_tensor(bank), alone)
 
 
-def _live(flat: Flat) -> NDArray[np.bool_]:
-    """Which goals can reach True: a boolean question, answered from True backwards."""
-    nodes = len(flat.query)
-    order = np.argsort(flat.target, kind="stable")
-    first = np.searchsorted(flat.target[order], np.arange(nodes + 1))
-    live = np.zeros(nodes, dtype=bool)
-    live[0] = True
-    front = np.zeros(1, dtype=np.int64)
+def distances(nodes: int, source: Ints, target: Ints, ends: Ints) -> Ints:
+    """The fewest steps from each goal to one of `ends`; −1 where there is no way."""
+    order = np.argsort(target, kind="stable")
+    first = np.searchsorted(target[order], np.arange(nodes + 1))
+    result = np.full(nodes, -1, dtype=np.int64)
+    front = ends
+    steps = 0
     while len(front):
+        result[front] = steps
+        steps += 1
         count = first[front + 1] - first[front]
         at = np.arange(count.sum()) + np.repeat(first[front] - (np.cumsum(count) - count), count)
-        front = np.unique(flat.source[order[at]])
-        front = front[~live[front]]
-        live[front] = True
-    return live
+        front = np.unique(source[order[at]])
+        front = front[result[front] < 0]
+    return result

@@ -1,8 +1,8 @@
 """An arena that is found out as particles go: the reference form, for any program and scorer.
 
-Every goal a particle stands at is resolved by `successors`, once. A step is live unless a short look
-past it shows that it cannot go on: a guard that fails, a call that no clause matches. What lies
-further is not known here, so that a particle may still die later; its weight is then 0.
+Every goal a particle stands at is resolved by `successors`, once. A step is live unless a short
+look past it shows that it cannot go on: a guard that fails, a call that no clause matches. What
+lies further is not known here, so that a particle may still die later; its weight is then 0.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Frontier:
 
     def at(self, nodes: Int[Tensor, "queries particles"]) -> Arena:
         """The arena with the steps of these goals in it."""
-        fresh = sorted(set(nodes.unique().tolist()) - self.expanded)
+        fresh = sorted(set(nodes.reshape(-1).tolist()) - self.expanded)
         fresh = [n for n in fresh if not self.goals[n].is_true]
         if self._arena is not None and not fresh:
             return self._arena
@@ -88,6 +88,7 @@ class Frontier:
             source=self._tensor(self.source),
             target=self._tensor(self.target),
             weights=torch.cat(self.weights),
+            distance=torch.zeros(len(true), dtype=torch.int64, device=self.device),
         )
         return self._arena
 

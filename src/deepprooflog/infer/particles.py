@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -33,12 +33,14 @@ class Arena:
     source: Int[Tensor, "edges"]
     target: Int[Tensor, "edges"]
     weights: Float[Tensor, "edges"]  # log-weights, differentiable
+    distance: Int[Tensor, "nodes"]  # fewest steps to True; 0 where that is not known
 
     def at(self, nodes: Int[Tensor, "queries particles"]) -> Arena:
         """The arena when particles stand at these goals: everything is known already."""
         return self
 
 
+@runtime_checkable
 class Ground(Protocol):
     """Where particles can be put: an arena, or one that is found out as they go."""
 

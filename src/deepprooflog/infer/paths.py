@@ -23,10 +23,9 @@ from deepprooflog.graph.explore import RECURSION, explore
 from deepprooflog.graph.flat import Ints, flatten
 from deepprooflog.graph.macro import Templates
 from deepprooflog.graph.pattern import WholeTensors
-from deepprooflog.graph.schedule import schedule
 from deepprooflog.graph.templates import Bundle, bundle, place_tensors, renumber
 from deepprooflog.graph.unfold import unfold
-from deepprooflog.infer.flatarena import FlatPart, flat_part
+from deepprooflog.infer.flatarena import FlatPart, distances, flat_part
 from deepprooflog.infer.frontier import Frontier
 from deepprooflog.infer.particles import Arena, Ground
 from deepprooflog.logic.budget import Budget, BudgetExceeded
@@ -51,7 +50,7 @@ class BundlePart:
     bundle: Bundle
     table: EdgeTable
     live: Ints  # numbers of the live steps, ascending
-    true: np.ndarray  # [nodes] bool
+    distance: Ints  # [nodes] fewest steps to True; −1 for none
 
 
 @dataclass(frozen=True)
@@ -143,11 +142,10 @@ GLIMPSE = 500
 
 def _bundle_part(item: Bundle) -> BundlePart:
     graph = item.graph
-    live = schedule(graph).live
-    true = np.zeros(graph.nodes, dtype=bool)
-    true[graph.true_nodes()] = True
-    keep = np.nonzero(live[graph.source] & live[graph.target])[0]
-    return BundlePart(item, edge_table(graph.choices), keep, true)
+    true = np.asarray(graph.true_nodes(), dtype=np.int64)
+    distance = distances(graph.nodes, graph.source, graph.target, true)
+    keep = np.nonzero((distance[graph.source] >= 0) & (distance[graph.target] >= 0))[0]
+    return BundlePart(item, edge_table(graph.choices), keep, distance)
 
 
 def _stacked(bank: Sequence[object]) -> Bank:
@@ -180,9 +178,7 @@ def grounds(
     if len(where):
         roots = [paths.goals[q] for q in wanted[where].tolist()]
         bank = [t.to(device) for t in paths.bank]
-        frontier = Frontier(
-            paths.program, roots, paths.interner, bank, networks, labels, scorer
-        )
+        frontier = Frontier(paths.program, roots, paths.interner, bank, networks, labels, scorer)
         result.append((where, frontier))
     return result
 
@@ -212,9 +208,7 @@ def _bundle_arenas(
                 columns.append(r)
                 places.append(place)
         if places:
-            asked.append(
-                Asked(part.table, part.bundle.graph, part.bundle.slots[list(row_of)])
-            )
+            asked.append(Asked(part.table, part.bundle.graph, part.bundle.slots[list(row_of)]))
             chosen.append((part, np.asarray(rows), np.asarray(columns), np.asarray(places)))
     if not chosen:
         return [], []
@@ -238,17 +232,18 @@ def _bundle_arena(
     node_shift = np.arange(copies)[:, None] * nodes
     edge_shift = np.arange(copies)[:, None] * edges
     roots = graph.roots[columns]
-    live = part.true[roots] | (first[roots + 1] > first[roots])
+    live = part.distance[roots] >= 0
 
     def tensor(values: np.ndarray) -> Tensor:
         return torch.as_tensor(values.reshape(-1), device=device)
 
     return Arena(
         roots=tensor(np.where(live, roots + rows * nodes, -1)),
-        true=tensor(np.tile(part.true, copies)),
+        true=tensor(np.tile(part.distance == 0, copies)),
         begin=tensor(first[:-1] + edge_shift),
         end=tensor(first[1:] + edge_shift),
         source=tensor(source + node_shift),
         target=tensor(target + node_shift),
         weights=weights[torch.as_tensor(part.live, device=device)].T.reshape(-1),
+        distance=tensor(np.tile(np.maximum(part.distance, 0), copies)),
     )

@@ -201,7 +201,9 @@ class _Run:
         elif backward:
             last = self.moments.pop()
             ended = last.log_w.masked_fill(~arena.true[last.nodes], -torch.inf)
-            paths = sample_backward(arena, [*self.moments, Moment(last.nodes, ended)], self._uniform)
+            paths = sample_backward(
+                arena, [*self.moments, Moment(last.nodes, ended)], self._uniform
+            )
             found = (log_p > -torch.inf)[:, None]
             weights = torch.where(found, 1 / weights.shape[1], torch.zeros_like(weights))
         else:

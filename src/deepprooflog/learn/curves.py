@@ -1,4 +1,4 @@
-"""Training curves as SVG: one panel below the other, a line for each series, nothing else needed."""
+"""Training curves as SVG: one panel below the other, a line for each series."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from deepprooflog.errors import ModelError
 
 Objective = Callable[[Tensor], Tensor]
-"""The losses of some examples, one for each: positions in the data set [batch] → [batch]."""
+"""The losses of some examples, or their mean: positions in the data set [batch] → [batch] or []."""
 
 SHOWN = 160
 
@@ -40,7 +40,7 @@ def descend(
     norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
     value, size = torch.stack([loss.detach().double(), norm.double()]).tolist()
     if not math.isfinite(value):
-        raise _refused(losses.detach(), batch, describe)
+        raise _refused(losses.detach().reshape(-1), batch, describe)
     if not math.isfinite(size):
         raise ModelError(
             "the gradient is not finite; the weights are as they were before this step",
@@ -53,8 +53,12 @@ def descend(
 
 
 def _refused(
-    losses: Float[Tensor, " batch"], batch: Int[Tensor, " batch"], describe: Callable[[int], str]
+    losses: Float[Tensor, " losses"], batch: Int[Tensor, " batch"], describe: Callable[[int], str]
 ) -> ModelError:
+    if len(losses) != len(batch):
+        return ModelError(
+            f"the loss is {losses[0].item()}; the weights are as they were before this step"
+        )
     first = int((~losses.isfinite()).nonzero()[0])
     goal = shortened(describe(int(batch[first])))
     if losses[first] == torch.inf:

@@ -1,6 +1,9 @@
 """Learning from particles: −log p̂ of a batch, with the gradient of the surviving derivations.
 
     loss = −(1/Q) Σ over queries of  log p̂(q),      ∇ log p̂ = Σ_k W_k ∇ log p(d_k)
+
+The estimate is unbiased for p, not for log p; its gradient is biased for few particles and right in
+the limit of many. `smc_log_prob` gives the estimates themselves, for any loss on log p.
 """
 
 from __future__ import annotations
@@ -31,9 +34,7 @@ class Diagnostics:
     cut_off: int  # particles stopped by max_steps: the estimate is too low by what they hold
 
 
-def paths(
-    model: Model, goals: Goals, budget: Budget | None = None, form: Form = "auto"
-) -> Paths:
+def paths(model: Model, goals: Goals, budget: Budget | None = None, form: Form = "auto") -> Paths:
     """Unfold a batch of goals once, for `smc_loss` and `reinforce_loss` to use many times."""
     queries = model._queries(goals)
     return prepare(model.program, queries, local=model.scorer.local, budget=budget, form=form)

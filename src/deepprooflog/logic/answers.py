@@ -5,15 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from deepprooflog.errors import ProgramError
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.syntax.terms import Term, Var, variables
+from deepprooflog.syntax.terms import Term, Var, is_acyclic, variables
 from deepprooflog.syntax.writer import Names, write_term
 
 
 def bindings_text(query: Query, program: Program) -> dict[str, str]:
     """The current bindings of a query's variables as text; variables left open keep one name."""
     shown = {n: v for n, v in query.variables.items() if not n.startswith("_")}
+    for name, var in shown.items():
+        if not is_acyclic(var):
+            raise ProgramError(
+                f"the answer for {name} is a term that contains itself",
+                hint="Program(..., occurs_check=True) makes such unifications fail",
+            )
     names = Names()
     return {
         name: write_term(var, operators=program.operators, variable_names=names, priority=699)
@@ -30,8 +37,14 @@ def answers_text(
 
 
 def probability(log: float) -> float:
-    """exp(log), with the last bits that logarithms lose rounded away."""
-    return float(f"{math.exp(log):.15g}")
+    """exp(log); where a short decimal is within the rounding of logarithms, that decimal.
+
+    >>> probability(math.log(0.09)), math.exp(math.log(0.09))
+    (0.09, 0.09000000000000001)
+    """
+    p = math.exp(log)
+    short = float(f"{p:.12g}")
+    return short if math.isclose(p, short, rel_tol=5e-15, abs_tol=0.0) else p
 
 
 def answer_text(query: Query, program: Program, answer: Sequence[Term]) -> str:

@@ -162,7 +162,14 @@ class Entries:
         if rows is None:
             rows = self._tops = [(tuple([first_level(a) for a in c.args]), c) for c in self._all()]
         keys = [first_level(a) for a in args]
-        return [clause for tops, clause in rows if _agree(keys, tops)]
+        found: list[Clause] = []
+        for tops, clause in rows:
+            for key, top in zip(keys, tops, strict=True):
+                if key is not top and key is not None and top is not None and key != top:
+                    break
+            else:
+                found.append(clause)
+        return found
 
     def _all(self) -> list[Clause]:
         if self._every is None:
@@ -199,10 +206,3 @@ class Entries:
 
 def _top(key: Key) -> Key:
     return key.functor if type(key) is Struct else key
-
-
-def _agree(keys: Sequence[Key | None], tops: tuple[Key | None, ...]) -> bool:
-    for key, top in zip(keys, tops, strict=True):
-        if key is not top and key is not None and top is not None and key != top:
-            return False
-    return True

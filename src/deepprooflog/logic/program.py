@@ -11,6 +11,7 @@ from typing import Literal
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural, Trainable, abstract
+from deepprooflog.logic.garbage import rare_collection
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.query import Query, parse_query
 from deepprooflog.syntax.operators import Operators
@@ -65,7 +66,8 @@ class Program:
     ) -> None:
         from deepprooflog.logic.load import load
 
-        loaded = load(text, file)
+        with rare_collection():
+            loaded = load(text, file)
         self.file = file
         self.order: Order = order
         self.occurs_check = occurs_check

@@ -5,9 +5,9 @@ Only sums are learned from. Digit labels make the sums and count right digits af
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -20,24 +20,23 @@ from torch import Tensor, nn
 from deepprooflog.data.digits import Digits, mnist, small_digits
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.infer.batch import Compiled
-from deepprooflog.learn import checkpoint
+from deepprooflog.infer.paths import Paths
 from deepprooflog.learn.augment import Affine
 from deepprooflog.learn.minibatch import Objective
-from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
+from deepprooflog.learn.smc import paths, smc_log_prob
 from deepprooflog.logic.program import Program
+from deepprooflog.logic.query import Query
 from deepprooflog.model import Model
-from deepprooflog.recipes.addition_options import AdditionOptions, resolve
-from deepprooflog.recipes.folder import RunFolder, create, open_run
+from deepprooflog.recipes.addition_options import AdditionOptions
 from deepprooflog.recipes.lenet import lenet, small_net
-from deepprooflog.recipes.recipe import read_recipe
-from deepprooflog.recipes.sums import Accuracy, Ints, Sums, accuracy, consecutive, goals
-from deepprooflog.recipes.training import Lesson, Training
+from deepprooflog.recipes.sums import Ints, Sums, accuracy, consecutive, goals
+
+TASK = "mnist-addition"
 
 # Mean and standard deviation of MNIST's training pixels.
 MEAN, DEVIATION = 0.1307, 0.3081
 PICTURES_AT_ONCE = 5000
-# What a resumed run may be given anew: where it runs, not what it computes.
-PLACES = ("device", "data")
 
 
 def program() -> Program:
@@ -84,12 +83,24 @@ def device_of(options: AdditionOptions) -> torch.device:
     )
 
 
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Within, torch uses so many threads of the CPU; 0 leaves them as they are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 @dataclass(frozen=True)
 class Task:
-    """A model with the compiled sums of the training pictures; the last sixth validates."""
+    """A model with the unfolded sums of the training pictures; the last sixth validates."""
 
     model: Model
-    compiled: Compiled
+    goals: list[Query]
+    batch: Compiled | Paths
     sums: Sums
     training: int  # sums to learn from, the first ones
     labels: Ints  # digits that the bank's pictures show, for counting only
@@ -108,37 +119,47 @@ def prepare(options: AdditionOptions, device: torch.device) -> Task:
         raise DataError(
             f"n={options.n}: one sum takes {2 * options.n} pictures, there are {len(train)}"
         )
-    images = tensor(train)
+    asked = goals(sums, tensor(train).unbind(0))
     model = Model(program(), networks={"lenet": classifier(options, train.images.shape[1:])})
-    compiled = model.compile(goals(sums, images.unbind(0)))
+    batch: Compiled | Paths
+    batch = model.compile(asked) if options.method == "dp" else paths(model, asked)
     return Task(
         model=model.to(device),
-        compiled=compiled.to(device),
+        goals=asked,
+        batch=batch.to(device),
         sums=sums,
         training=max(1, len(sums) * 5 // 6),
         labels=train.labels[sums.pictures.reshape(-1)],
     )
 
 
+def log_prob(options: AdditionOptions, task: Task, which: Tensor) -> Float[Tensor, " sums"]:
+    """log p of some sums: exact for dp, estimated from particles for pg."""
+    if isinstance(task.batch, Compiled):
+        return task.model.log_prob(task.batch, select=which)
+    return smc_log_prob(task.model, task.batch, options.particles, select=which)[0]
+
+
 def objective(options: AdditionOptions, task: Task) -> Objective:
-    """The losses of some sums: −log p, exactly."""
-    if options.method != "dp":
-        raise ModelError(f"method={options.method} is not available yet", hint="method=dp")
-    model, compiled = task.model, task.compiled
-    return lambda batch: -model.log_prob(compiled, select=batch)
+    """The losses of some sums, −log p; for REINFORCE their mean only, whose gradient counts."""
+    batch = task.batch
+    if isinstance(batch, Compiled) or options.estimator == "smc":
+        return lambda which: -log_prob(options, task, which)
+    settings = Reinforce(rollouts=options.particles, objective="log", leave_one_out=True)
+    return lambda which: reinforce_loss(task.model, batch, settings, select=which)[0]
 
 
-def look(task: Task, n: int) -> dict[str, float]:
+def look(options: AdditionOptions, task: Task) -> dict[str, float]:
     """Validation loss and accuracies of the model as it is."""
     if not len(task.validation):
         return {}
-    log_p = task.model.log_prob(task.compiled, select=task.validation)
-    first = task.training * 2 * n
-    bank = task.compiled.bank
+    log_p = log_prob(options, task, task.validation)
+    first = task.training * 2 * options.n
+    bank = task.batch.bank
     assert isinstance(bank, Tensor)
     digits, labels = predict(task.model, bank[first:]), task.labels[first:]
     # The bank has the least significant digit first: the two numbers of a sum stay together.
-    found = accuracy(digits[::-1], labels[::-1], n, regroupings=0)
+    found = accuracy(digits[::-1], labels[::-1], options.n, regroupings=0)
     return {
         "validation_loss": -float(log_p.mean()),
         "validation_accuracy": found.sum_accuracy,
@@ -159,100 +180,3 @@ def predict(model: Model, images: Float[Tensor, "pictures 1 height width"]) -> I
         ]
     result: Ints = torch.cat(parts).cpu().numpy().astype(np.int64)
     return result
-
-
-def train(
-    recipe: str,
-    given: Mapping[str, object],
-    out: Path,
-    *,
-    resume: bool = False,
-    progress: bool = True,
-) -> dict[str, object]:
-    """Train a recipe into a folder; what stands in its result.json."""
-    options, run = _begin(recipe, given, out, resume)
-    if resume and run.result.exists():
-        return run.read_result()
-    began = time.perf_counter()
-    device = device_of(options)
-    with torch.random.fork_rng():
-        torch.manual_seed(options.seed)
-        task = prepare(options, device)
-        compiled_in = time.perf_counter() - began
-        lesson = Lesson(
-            task.model, objective(options, task), torch.arange(task.training),
-            lambda: look(task, options.n), task.compiled.describe,
-        )  # fmt: skip
-        training = Training(lesson, options, run)
-        if resume:
-            training.resume()
-        steps = -(-task.training // options.batch)
-        bar = Progress(steps * options.epochs, done=steps * training.epoch)
-        bar.live = bar.live and progress
-        trained = training.train(bar)
-    found = _test(task.model, options)
-    seconds = {
-        "prepare": round(compiled_in, 3),
-        "train": round(trained.seconds, 3),
-        "total": round(time.perf_counter() - began, 3),
-    }
-    result = {
-        "recipe": recipe, "n": options.n, "method": options.method, "seed": options.seed,
-        "augment": options.augment, **asdict(found), "epochs": trained.epochs,
-        "best_epoch": trained.best_epoch, "seconds": seconds, "device": str(device),
-        "torch": torch.__version__,
-    }  # fmt: skip
-    run.write_json("result.json", result)
-    return result
-
-
-def _begin(
-    recipe: str, given: Mapping[str, object], out: Path, resume: bool
-) -> tuple[AdditionOptions, RunFolder]:
-    """The options and the folder of a new run, or of one to go on with."""
-    if not resume:
-        options = resolve(read_recipe(recipe), given)
-        _check(options)
-        config = {"recipe": recipe, "task": "mnist-addition", "options": asdict(options)}
-        return options, create(out, config)
-    run = open_run(out)
-    kept = run.config()
-    if kept["recipe"] != recipe:
-        raise DataError(f"a run of {kept['recipe']}, not of {recipe}", file=str(out))
-    asked = asdict(resolve(read_recipe(recipe), {**kept["options"], **given}))
-    for key, value in asked.items():
-        if value != kept["options"][key] and key not in PLACES:
-            raise DataError(
-                f"the run has {key}={kept['options'][key]}, not {value}",
-                file=str(out), hint="another --out for another run",
-            )  # fmt: skip
-    return AdditionOptions(**asked), run
-
-
-def _check(options: AdditionOptions) -> None:
-    """Refuse what cannot run before a folder is made for it."""
-    device_of(options)
-    pictures(options.data)
-
-
-def evaluate(run: RunFolder, device: str | None = None, data: str | None = None) -> Accuracy:
-    """Test the best weights of a run."""
-    kept = run.config()
-    places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
-    options = resolve(read_recipe(kept["recipe"]), {**kept["options"], **places})
-    state = checkpoint.load(run.checkpoint, ("best",), device_of(options))
-    shape = pictures(options.data)[1].images.shape[1:]
-    model = Model(program(), networks={"lenet": classifier(options, shape)})
-    try:
-        model.load_state_dict(state["best"]["weights"])
-    except (KeyError, TypeError, RuntimeError) as error:
-        raise DataError(
-            f"the checkpoint does not fit this model: {str(error).splitlines()[0]}",
-            file=str(run.checkpoint),
-        ) from None
-    return _test(model.to(device_of(options)), options)
-
-
-def _test(model: Model, options: AdditionOptions) -> Accuracy:
-    _, test = pictures(options.data)
-    return accuracy(predict(model, tensor(test)), test.labels, options.n)

@@ -12,6 +12,7 @@ from deepprooflog.recipes.options import option, settings
 from deepprooflog.recipes.recipe import NOT_OPTIONS, Recipe
 
 METHODS = ("dp", "pg")
+ESTIMATORS = ("smc", "reinforce")
 AUGMENT = ("none", "affine")
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -21,7 +22,7 @@ class AdditionOptions:
     """Every choice of an addition run."""
 
     n: int = option(4, "digits in each of the two numbers", at_least=1)
-    method: str = option("dp", "exact gradients, or policy gradients", choices=METHODS)
+    method: str = option("dp", "exact gradients, or those of sampled derivations", choices=METHODS)
     seed: int = option(0, "of the weights, the order and the distortions", at_least=0)
     data: str = option("mnist", "mnist, digits (8 × 8), or a folder of IDX files")
     augment: str = option("affine", "distortion of the training pictures", choices=AUGMENT)
@@ -35,8 +36,10 @@ class AdditionOptions:
     patience: int = option(
         0, "stop after so many epochs without a better validation loss; 0: never", at_least=0
     )
-    particles: int = option(32, "derivations a sum, for method=pg", at_least=1)
+    estimator: str = option("smc", "of method=pg", choices=ESTIMATORS)
+    particles: int = option(32, "derivations drawn for a sum by method=pg", at_least=1)
     sums: int = option(0, "use only so many sums of the training pictures; 0: all", at_least=0)
+    threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0)
     device: str = option("auto", "where to train", choices=DEVICES)
 
 

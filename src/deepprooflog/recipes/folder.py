@@ -5,6 +5,8 @@
     checkpoint.pt    the last state and the best weights
     curves.svg       loss and accuracy over the epochs
     result.json      the test figures and the seconds, when the run is done
+
+Files are replaced whole: an interrupted run leaves what was there before.
 """
 
 from __future__ import annotations
@@ -70,7 +72,9 @@ def create(path: Path, config: Mapping[str, object]) -> RunFolder:
         raise DataError("not a folder", file=str(path), hint="another --out")
     if is_run(path):
         raise DataError(
-            "holds a run already", file=str(path), hint="--resume to go on with it, or another --out"
+            "holds a run already",
+            file=str(path),
+            hint="--resume to go on with it, or another --out",
         )
     if path.is_dir() and any(path.iterdir()):
         raise DataError(

@@ -102,9 +102,7 @@ def _checked(key: str, value: Any, metadata: Mapping[str, Any], where: str) -> A
             f"above {above:g}" if above > -math.inf else "",
             f"below {below:g}" if below < math.inf else "finite",
         ]
-        raise DataError(
-            f"{where}: {key} is {' and '.join(b for b in bounds if b)}, not {value:g}"
-        )
+        raise DataError(f"{where}: {key} is {' and '.join(b for b in bounds if b)}, not {value:g}")
     return value
 
 
@@ -113,6 +111,8 @@ def described(options: type) -> str:
     lines = []
     for f in fields(options):
         choices = f.metadata["choices"]
-        values = "|".join(choices) if choices else {"int": "N", "float": "X", "str": "TEXT"}[f.type]
+        values = (
+            "|".join(choices) if choices else {"int": "N", "float": "X"}.get(str(f.type), "TEXT")
+        )
         lines.append(f"  {f'{f.name}={values}':<36} {f.metadata['about']}")
     return "\n".join(lines)

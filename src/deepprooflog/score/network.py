@@ -46,7 +46,7 @@ class Network(nn.Module):
         self, inputs: Sequence[Tensor], domain: int, bernoulli: bool, name: str, clause: Clause
     ) -> Float[Tensor, "rows domain"]:
         """Log-probabilities of the domain's values, in float64; every fault named."""
-        raw = self.module(*inputs)
+        raw = self._answer(inputs, name, clause)
         rows = len(inputs[0])
         shapes = {(rows,), (rows, 1)} if bernoulli else {(rows, domain)}
         if not isinstance(raw, Tensor) or tuple(raw.shape) not in shapes:
@@ -62,6 +62,20 @@ class Network(nn.Module):
             what = "NaN" if bool(torch.isnan(raw).any()) else "infinite logits"
             raise _fault(name, clause, f"returned {what}", "check its inputs and learning rate")
         return log
+
+    def _answer(self, inputs: Sequence[Tensor], name: str, clause: Clause) -> object:
+        try:
+            return self.module(*inputs)
+        except torch.OutOfMemoryError:
+            raise
+        except (RuntimeError, ValueError, TypeError) as error:
+            # What torch says of an input of the wrong shape names neither network nor program.
+            shapes = ", ".join(str(list(x.shape)) for x in inputs)
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise _fault(
+                name, clause, f"failed on inputs of shape {shapes}: {reason}",
+                "check the shape and type of the tensors in the goals",
+            ) from error  # fmt: skip
 
     def _normalised(self, raw: Tensor, bernoulli: bool, name: str, clause: Clause) -> Tensor:
         if self.outputs == "probabilities":

@@ -244,6 +244,28 @@ def is_ground(term: Term) -> bool:
     return True
 
 
+def is_acyclic(term: Term) -> bool:
+    """True when no binding leads back into the term (X = f(X) without an occurs check)."""
+    done: set[int] = set()
+    path: set[int] = set()
+    stack: list[tuple[Term, bool]] = [(term, False)]
+    while stack:
+        t, leaving = stack.pop()
+        t = deref(t)
+        if type(t) is not Struct or t.ground or id(t) in done:
+            continue
+        if leaving:
+            path.discard(id(t))
+            done.add(id(t))
+        elif id(t) in path:
+            return False
+        else:
+            path.add(id(t))
+            stack.append((t, True))
+            stack.extend((a, False) for a in t.args)
+    return True
+
+
 def variables(*terms: Term) -> list[Var]:
     """The unbound variables of the terms, each once, in order of first occurrence (depth first)."""
     seen: dict[Var, None] = {}

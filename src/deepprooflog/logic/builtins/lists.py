@@ -41,13 +41,13 @@ def length(m: Machine, args: Any) -> Solutions:
     n = deref(args[1])
     if type(n) is not Var and type(n) is not int:
         raise type_error("integer", n)
+    if type(n) is int and n < 0 and (tail is NIL or type(tail) is Var):
+        raise domain_error("not_less_than_zero", n)
     if tail is NIL:
         return m.unify(n, count)
     if type(tail) is not Var:
         raise type_error("list", deref(args[0]))
     if type(n) is int:
-        if n < 0:
-            raise domain_error("not_less_than_zero", n)
         return n >= count and m.unify(tail, make_list([Var() for _ in range(n - count)]))
     if tail is n:
         raise resource_error("memory for an infinite list")
@@ -79,13 +79,7 @@ def _nth(m: Machine, args: Any, base: int) -> Solutions:
         return _at(m, items, require_integer(index) - base, item)
     at = base
     t = deref(items)
-    while True:
-        if type(t) is Var:
-            fresh = Struct(CONS, (Var(), Var()))
-            m.unify(t, fresh)
-            t = fresh
-        if type(t) is not Struct or t.functor is not CONS:
-            return False
+    while type(t) is Struct and t.functor is CONS:
         mark = len(m.trail)
         rest = deref(t.args[1])
         if m.unify(item, t.args[0]) and m.unify(index, at):
@@ -96,6 +90,14 @@ def _nth(m: Machine, args: Any, base: int) -> Solutions:
             undo(m.trail, mark)
         at += 1
         t = rest
+    if type(t) is not Var:
+        return False
+    # Backtracking takes the list's new end back each time, so it is made anew.
+    for extra in itertools.count():
+        m.unify(t, make_list([*(Var() for _ in range(extra)), item], Var()))
+        m.unify(index, at + extra)
+        yield
+    return False
 
 
 def _at(m: Machine, items: Term, steps: int, item: Term) -> bool:

@@ -9,7 +9,7 @@ from deepprooflog.logic.builtins.integers import require_integer
 from deepprooflog.logic.builtins.registry import Solutions
 from deepprooflog.logic.builtins.text import atomic_text, require_text
 from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import instantiation_error, type_error
+from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import Struct, Term, Var, deref
 
@@ -67,7 +67,12 @@ def substrings(m: Machine, args: Any, make: Make) -> Solutions:
 
 
 def _known(term: Term) -> int | None:
-    return None if type(deref(term)) is Var else require_integer(term)
+    if type(deref(term)) is Var:
+        return None
+    number = require_integer(term)
+    if number < 0:
+        raise domain_error("not_less_than_zero", number)
+    return number
 
 
 def _places(text: str, sub: str) -> Iterator[tuple[int, int]]:

@@ -56,6 +56,8 @@ def arg(m: Machine, args: Any) -> Solutions:
     if type(term) is not Struct:
         raise type_error("compound", term)
     if type(number) is int:
+        if number < 0:
+            raise domain_error("not_less_than_zero", number)
         return 0 < number <= len(term.args) and m.unify(value, term.args[number - 1])
     if type(number) is not Var:
         raise type_error("integer", number)

@@ -1,0 +1,65 @@
+"""`dprl train RECIPE --set key=value --out RUN`: run an experiment from its recipe."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from deepprooflog.cli import report
+from deepprooflog.cli.arguments import Commands
+from deepprooflog.errors import DataError
+
+EXAMPLE = """\
+example:
+  dprl train mnist-addition --set n=4 --set seed=0 --out runs/addition
+  dprl train digits-addition --out runs/digits
+  dprl train mnist-addition --out runs/addition --resume
+
+RECIPE is the name of a shipped recipe or a TOML file. RUN gets config.json, metrics.jsonl,
+checkpoint.pt, curves.svg and result.json. `--set help` lists the recipe's options
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "train",
+        help="run an experiment from its recipe",
+        description="Run an experiment from its recipe.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("recipe", metavar="RECIPE", help="mnist-addition, digits-addition, a file")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="an option")
+    parser.add_argument("--out", metavar="RUN", help="the folder to train into")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
+    parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, then print the test figures."""
+    from deepprooflog.recipes import addition, addition_options, addition_run
+    from deepprooflog.recipes.options import assignments, described
+    from deepprooflog.recipes.recipe import read_recipe
+
+    recipe = read_recipe(arguments.recipe)
+    if recipe.task != addition.TASK:
+        raise DataError(
+            f"there is no task {recipe.task!r}", file=recipe.file, hint=f'task = "{addition.TASK}"'
+        )
+    if arguments.set == ["help"]:
+        print(described(addition_options.AdditionOptions))
+        return 0
+    given = assignments(arguments.set)
+    if arguments.out is None:
+        raise DataError("there is no folder to train into", hint="--out RUN")
+    result = addition_run.train(
+        arguments.recipe, given, Path(arguments.out), resume=arguments.resume,
+        progress=not arguments.json,
+    )  # fmt: skip
+    if arguments.json:
+        report.emit_json(result)
+    else:
+        print(addition_run.summary(result))
+    return 0

@@ -1,0 +1,163 @@
+"""An addition run from beginning to end: options, folder, training, testing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from deepprooflog.errors import DataError
+from deepprooflog.learn import checkpoint
+from deepprooflog.learn.progress import Progress
+from deepprooflog.model import Model
+from deepprooflog.recipes.addition import (
+    TASK,
+    classifier,
+    device_of,
+    look,
+    objective,
+    pictures,
+    predict,
+    prepare,
+    program,
+    tensor,
+    threads,
+)
+from deepprooflog.recipes.addition_options import AdditionOptions, resolve
+from deepprooflog.recipes.folder import RunFolder, create, open_run
+from deepprooflog.recipes.recipe import read_recipe
+from deepprooflog.recipes.sums import Accuracy, accuracy
+from deepprooflog.recipes.training import Lesson, Training
+
+# What a resumed run may be given anew: where it runs, not what it computes.
+PLACES = ("device", "data", "threads")
+
+
+def train(
+    recipe: str,
+    given: Mapping[str, object],
+    out: Path,
+    *,
+    resume: bool = False,
+    progress: bool = True,
+) -> dict[str, object]:
+    """Train a recipe into a folder; what stands in its result.json."""
+    options, run = _begin(recipe, given, out, resume)
+    if resume and run.result.exists():
+        return run.read_result()
+    began = time.perf_counter()
+    device = device_of(options)
+    with torch.random.fork_rng(), threads(options.threads):
+        torch.manual_seed(options.seed)
+        task = prepare(options, device)
+        compiled_in = time.perf_counter() - began
+        lesson = Lesson(
+            task.model, objective(options, task), torch.arange(task.training),
+            lambda: look(options, task), lambda i: str(task.goals[i]),
+        )  # fmt: skip
+        training = Training(lesson, options, run)
+        if resume:
+            training.resume()
+        steps = -(-task.training // options.batch)
+        bar = Progress(steps * options.epochs, done=steps * training.epoch)
+        bar.live = bar.live and progress
+        trained = training.train(bar)
+    found = _test(task.model, options)
+    seconds = {
+        "prepare": round(compiled_in, 3),
+        "train": round(trained.seconds, 3),
+        "total": round(time.perf_counter() - began, 3),
+    }
+    result = {
+        "recipe": recipe, "n": options.n, "method": options.method, "seed": options.seed,
+        "augment": options.augment, **asdict(found), "epochs": trained.epochs,
+        "best_epoch": trained.best_epoch, "seconds": seconds, "device": str(device),
+        "torch": torch.__version__,
+    }  # fmt: skip
+    run.write_json("result.json", result)
+    return result
+
+
+def _begin(
+    recipe: str, given: Mapping[str, object], out: Path, resume: bool
+) -> tuple[AdditionOptions, RunFolder]:
+    """The options and the folder of a new run, or of one to go on with."""
+    if not resume:
+        options = resolve(read_recipe(recipe), given)
+        _check(options)
+        config = {"recipe": recipe, "task": TASK, "options": asdict(options)}
+        return options, create(out, config)
+    run = open_run(out)
+    kept = run.config()
+    if kept["recipe"] != recipe:
+        raise DataError(f"a run of {kept['recipe']}, not of {recipe}", file=str(out))
+    asked = asdict(resolve(read_recipe(recipe), {**kept["options"], **given}))
+    for key, value in asked.items():
+        if value != kept["options"][key] and key not in PLACES:
+            raise DataError(
+                f"the run has {key}={kept['options'][key]}, not {value}",
+                file=str(out), hint="another --out for another run",
+            )  # fmt: skip
+    return AdditionOptions(**asked), run
+
+
+def _check(options: AdditionOptions) -> None:
+    """Refuse what cannot run before a folder is made for it."""
+    device_of(options)
+    pictures(options.data)
+
+
+def evaluate(run: RunFolder, device: str | None = None, data: str | None = None) -> Accuracy:
+    """Test the best weights of a run."""
+    kept = run.config()
+    places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
+    options = resolve(read_recipe(kept["recipe"]), {**kept["options"], **places})
+    state = checkpoint.load(run.checkpoint, ("best",), device_of(options))
+    shape = pictures(options.data)[1].images.shape[1:]
+    model = Model(program(), networks={"lenet": classifier(options, shape)})
+    try:
+        model.load_state_dict(state["best"]["weights"])
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise DataError(
+            f"the checkpoint does not fit this model: {str(error).splitlines()[0]}",
+            file=str(run.checkpoint),
+        ) from None
+    return _test(model.to(device_of(options)), options)
+
+
+def _test(model: Model, options: AdditionOptions) -> Accuracy:
+    _, test = pictures(options.data)
+    return accuracy(predict(model, tensor(test)), test.labels, options.n)
+
+
+def summary(result: Mapping[str, object]) -> str:
+    """The test figures of a run for people.
+
+    >>> print(summary({"n": 4, "sum_accuracy": 0.95, "sum_accuracy_regrouped": 0.948,
+    ...     "regrouped_spread": 0.004, "digit_accuracy": 0.9935, "test_sums": 1250,
+    ...     "regroupings": 200, "seconds": {"total": 17.2}}))
+    sums, file order       95.00%   of 1250 sums of two numbers of 4 digits
+    sums, regrouped        94.80%   mean of 200 regroupings, standard deviation 0.40
+    digits                 99.35%
+    seconds                17.2
+    """
+
+    def percent(key: str) -> str:
+        return f"{100 * float(str(result[key])):.2f}%"
+
+    seconds = result["seconds"]
+    total = seconds["total"] if isinstance(seconds, dict) else seconds
+    spread = 100 * float(str(result["regrouped_spread"]))
+    return "\n".join(
+        [
+            f"sums, file order       {percent('sum_accuracy')}   of {result['test_sums']} sums of "
+            f"two numbers of {result['n']} digits",
+            f"sums, regrouped        {percent('sum_accuracy_regrouped')}   mean of "
+            f"{result['regroupings']} regroupings, standard deviation {spread:.2f}",
+            f"digits                 {percent('digit_accuracy')}",
+            f"seconds                {total}",
+        ]
+    )

@@ -1,0 +1,155 @@
+"""Every program through every engine: `oracles/programs/*.pl`, whose values are known exactly.
+
+Each program says how its values come about and lists them,
+
+    %? goal = fraction
+    %! infinite             resolvents grow without end: the goal graph has no end, tables do
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import deepprooflog as dpl
+
+SAMPLES = 600
+SMALL = dpl.Budget(max_goals=30)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A program, a goal, and the goal's exact probability."""
+
+    name: str
+    text: str
+    goal: str
+    value: Fraction
+    infinite: bool
+
+    @property
+    def program(self) -> dpl.Program:
+        return dpl.Program(self.text)
+
+
+def _fraction(text: str) -> Fraction:
+    power = re.fullmatch(r"\((\d+/\d+)\)\^(\d+)", text)
+    return Fraction(power[1]) ** int(power[2]) if power else Fraction(text)
+
+
+def _read(path: Path) -> list[Known]:
+    text = path.read_text(encoding="utf-8")
+    asked = re.findall(r"^%\? (.*) = (\S+)$", text, re.MULTILINE)
+    infinite = re.search(r"^%! infinite$", text, re.MULTILINE) is not None
+    return [Known(path.stem, text, goal, _fraction(value), infinite) for goal, value in asked]
+
+
+FILES = sorted((Path(__file__).parent / "oracles" / "programs").glob("*.pl"))
+KNOWN = [known for path in FILES for known in _read(path)]
+FINITE = [known for known in KNOWN if not known.infinite]
+INFINITE = [known for known in KNOWN if known.infinite]
+
+
+def _name(known: Known) -> str:
+    return f"{known.name}: {known.goal}"
+
+
+every = pytest.mark.parametrize("known", KNOWN, ids=_name)
+finite = pytest.mark.parametrize("known", FINITE, ids=_name)
+infinite = pytest.mark.parametrize("known", INFINITE, ids=_name)
+
+
+def test_there_are_programs() -> None:
+    assert len(FILES) >= 25
+    assert all(_read(path) for path in FILES)
+
+
+@every
+def test_auto(known: Known) -> None:
+    assert dpl.prob(known.program, known.goal) == pytest.approx(float(known.value), rel=1e-9)
+
+
+@every
+def test_tabled(known: Known) -> None:
+    found = dpl.prob(known.program, known.goal, method="tabled")
+    assert found == pytest.approx(float(known.value), rel=1e-9)
+
+
+@finite
+def test_graph(known: Known) -> None:
+    found = dpl.prob(known.program, known.goal, method="graph")
+    assert found == pytest.approx(float(known.value), rel=1e-12)
+
+
+@infinite
+def test_graph_without_end(known: Known) -> None:
+    """The goal graph alone cannot be exact: it raises its bounds, and they hold."""
+    with pytest.raises(dpl.Inexact) as caught:
+        dpl.prob(known.program, known.goal, method="graph", budget=dpl.Budget(max_goals=200))
+    assert caught.value.lower <= known.value
+    assert caught.value.upper is None or known.value <= caught.value.upper
+
+
+@finite
+def test_fraction(known: Known) -> None:
+    assert dpl.exact_fraction(known.program, known.goal) == known.value
+
+
+@every
+@pytest.mark.parametrize("budget", [None, SMALL], ids=["default", "small"])
+def test_bounds(known: Known, budget: dpl.Budget | None) -> None:
+    lower, upper = dpl.bounds(known.program, known.goal, budget=budget)
+    value = float(known.value)
+    assert lower <= value * (1 + 1e-9)
+    assert upper is None or value <= upper * (1 + 1e-9)
+
+
+@every
+def test_answers_add_up(known: Known) -> None:
+    """The answers of a goal have its probability together."""
+    total = sum(dpl.answers(known.program, known.goal).values())
+    assert total == pytest.approx(float(known.value), rel=1e-9)
+
+
+@every
+def test_model(known: Known) -> None:
+    # Without an end to the graph, a small budget makes the model turn to tables at once.
+    budget = dpl.Budget(max_goals=300) if known.infinite else None
+    log = dpl.Model(known.program).log_prob([known.goal], budget=budget)
+    assert log.exp().tolist() == [pytest.approx(float(known.value), rel=1e-9)]
+
+
+@finite
+def test_provable(known: Known) -> None:
+    """The boolean semiring: a goal is provable exactly when its probability is positive."""
+    assert dpl.provable(known.program, known.goal) == (known.value > 0)
+
+
+@finite
+def test_sampling(known: Known) -> None:
+    """The mean of weighted successes is within four standard errors of the value."""
+    drawn = dpl.Model(known.program).sample(known.goal, SAMPLES, seed=7)
+    assert not any(s.cut_off for s in drawn)
+    weights = [math.exp(s.log_factor) if s.succeeded else 0.0 for s in drawn]
+    mean = sum(weights) / SAMPLES
+    variance = sum((w - mean) ** 2 for w in weights) / SAMPLES
+    value = float(known.value)
+    # A rare event may not be seen at all: its own variance counts when the sample has none.
+    spread = math.sqrt(max(variance, value * (1 - value)) / SAMPLES)
+    assert abs(mean - value) <= 4 * spread + 1e-12
+
+
+@infinite
+def test_sampling_without_end(known: Known) -> None:
+    """Derivations cut off may yet succeed: the value lies between without and with them."""
+    drawn = dpl.Model(known.program).sample(known.goal, 200, seed=7, max_depth=25)
+    value = float(known.value)
+    error = 4 * math.sqrt(value * (1 - value) / len(drawn))
+    proved = sum(s.succeeded for s in drawn) / len(drawn)
+    open_ = sum(s.cut_off for s in drawn) / len(drawn)
+    assert proved - error <= value <= proved + open_ + error
