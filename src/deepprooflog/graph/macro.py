@@ -5,8 +5,9 @@ look at one is an *exit*: it is the start of another template, filled from this 
 a long list is a few templates, used again and again with other contents.
 
 A pattern whose own first step looks at holes must be *opened* first: what is seen there decides
-which template it becomes. So must holes with a constant in them that an exit looks at, since a
-constant opened early saves many exits.
+which template it becomes; compounds are opened before constants, which may then not be looked at
+after all. So are constants opened that a builtin at an exit looks at, since a constant opened early
+saves many exits.
 
 Runs of certain steps are collapsed: an edge of a template carries the list of all steps on its way,
 and only goals where derivations part remain as nodes.
@@ -55,7 +56,7 @@ class Template:
     number: int
     pattern: Goal
     opened: tuple[tuple[int, bool], ...] = ()  # holes the first step looks at
-    wanted: tuple[int, ...] = ()  # holes the exits look at
+    wanted: tuple[tuple[int, ...], ...] = ()  # the holes each exit's builtin looks at
     nodes: int = 0
     ways: list[Way] | None = None
     exits: list[tuple[int, Fill]] = field(default_factory=list)  # template and how to fill it
@@ -106,7 +107,7 @@ class Templates:
         number = {template.pattern: 0}
         edges: list[list[tuple[int, Choice]]] = []
         leaving: dict[int, int] = {}
-        wanted: set[int] = set()
+        wanted: dict[tuple[int, ...], None] = {}
         limit = self.budget.max_goals
         node = 0
         while node < len(goals):
@@ -122,7 +123,8 @@ class Templates:
                     return
                 leaving[node] = len(template.exits)
                 template.exits.append(self._exit(goal))
-                wanted.update(looked)
+                if self._reads_all(goal):
+                    wanted[tuple(sorted(looked))] = None
                 node += 1
                 continue
             for target, choice in steps:
@@ -136,7 +138,7 @@ class Templates:
             if limit is not None and self.goals + node > limit:
                 raise BudgetExceeded("the templates outgrow the budget")
         self.goals += node
-        template.wanted = tuple(sorted(wanted))
+        template.wanted = tuple(wanted)
         template.nodes, template.ways = collapse(
             edges, {n for n, g in enumerate(goals) if g.is_true}, leaving
         )
@@ -149,19 +151,24 @@ class Templates:
         return {}, [(s.goal, s.choice) for s in successors(self.program, goal, self.interner)]
 
     def _looked(self, goal: Goal) -> dict[int, bool]:
+        if self._reads_all(goal):
+            inside = set(variables(goal.atoms[0]))
+            return {i: True for i, h in enumerate(goal.answer) if h in inside}
+        atoms, holes = rename(goal)
+        functor = functor_of(goal.atoms[0])
+        assert functor is not None
+        return looked_at(self.program, functor, atoms[0], holes)
+
+    def _reads_all(self, goal: Goal) -> bool:
+        """Builtins, networks and what stands before a cut may look at all that they are given."""
         functor = functor_of(goal.atoms[0])
         predicate = None if functor is None else self.program.predicates.get(functor)
-        if (
+        return (
             predicate is None
             or predicate.kind is Kind.NEURAL
             or predicate.has_cut
             or predicate.has_nested_cut
-        ):
-            # Builtins, networks and what stands before a cut may look at anything they are given.
-            inside = set(variables(goal.atoms[0]))
-            return {i: True for i, h in enumerate(goal.answer) if h in inside}
-        atoms, holes = rename(goal)
-        return looked_at(self.program, predicate.functor, atoms[0], holes)
+        )
 
     def _exit(self, goal: Goal) -> tuple[int, Fill]:
         holes = [h for h in goal.answer if type(h) is Var]

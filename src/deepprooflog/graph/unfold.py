@@ -91,14 +91,22 @@ def _identity(content: Term) -> object:
 def settle(
     templates: Templates, template: Template, slots: list[int], contents: list[Term]
 ) -> tuple[Template, list[int], list[Term]]:
-    """Open holes until the template's first step looks at none, nor an exit at a constant."""
+    """Open holes until the template's first step looks at none, nor an exit at constants alone."""
     while True:
         opened = template.opened
-        if not opened:
-            constants = [i for i in template.wanted if type(contents[i]) is not Struct]
+        if opened:
+            compounds = tuple([o for o in opened if type(contents[o[0]]) is Struct])
+            opened = compounds or opened
+        else:
+            constants = {
+                i
+                for looked in template.wanted
+                if all(type(contents[j]) is not Struct for j in looked)
+                for i in looked
+            }
             if not constants:
                 return template, slots, contents
-            opened = tuple([(i, True) for i in constants])
+            opened = tuple([(i, True) for i in sorted(constants)])
         number, fill = templates.case(template, opened, contents)
         slots, contents = fill_in(templates, fill, slots, contents)
         template = templates.get_number(number)

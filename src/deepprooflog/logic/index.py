@@ -152,7 +152,7 @@ class Entries:
         found = table.found.get(keys)
         if found is None:
             found = [self._clause(i) for i in table.numbers(keys)]
-            # Kept for keys of the program only, so that the answers kept are no more than its facts.
+            # Kept for keys of the program only: what is kept is no more than its clauses.
             if keys in table.exact:
                 table.found[keys] = found
         return found

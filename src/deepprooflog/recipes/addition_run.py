@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import torch
@@ -30,7 +30,7 @@ from deepprooflog.recipes.addition_options import AdditionOptions, resolve
 from deepprooflog.recipes.folder import RunFolder, create, open_run
 from deepprooflog.recipes.recipe import read_recipe
 from deepprooflog.recipes.sums import Accuracy, accuracy
-from deepprooflog.recipes.training import Lesson, Training
+from deepprooflog.recipes.training import Lesson, Plan, Training
 
 # What a resumed run may be given anew: where it runs, not what it computes.
 PLACES = ("device", "data", "threads")
@@ -58,7 +58,8 @@ def train(
             task.model, objective(options, task), torch.arange(task.training),
             lambda: look(options, task), lambda i: str(task.goals[i]),
         )  # fmt: skip
-        training = Training(lesson, options, run)
+        plan = Plan(**{f.name: getattr(options, f.name) for f in fields(Plan)})
+        training = Training(lesson, plan, run)
         if resume:
             training.resume()
         steps = -(-task.training // options.batch)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from jaxtyping import Int
@@ -29,25 +29,18 @@ SECONDS_BETWEEN_CHECKPOINTS = 5.0
 KEYS = ("epoch", "model", "optimizer", "average", "random", "best", "history", "seconds")
 
 
-class Plan(Protocol):
-    """What training reads of a recipe's options."""
+@dataclass(frozen=True)
+class Plan:
+    """How to train: the part of a recipe's options that is not about its task."""
 
-    @property
-    def batch(self) -> int: ...
-    @property
-    def lr(self) -> float: ...
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def schedule(self) -> str: ...
-    @property
-    def average(self) -> float: ...
-    @property
-    def weight_decay(self) -> float: ...
-    @property
-    def clip(self) -> float: ...
-    @property
-    def patience(self) -> int: ...
+    batch: int
+    lr: float
+    epochs: int
+    schedule: str
+    average: float
+    weight_decay: float
+    clip: float
+    patience: int
 
 
 @dataclass(frozen=True)
