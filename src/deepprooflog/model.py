@@ -38,7 +38,7 @@ from deepprooflog.logic.resolve import start
 from deepprooflog.proof.build import Derivation, build_proof
 from deepprooflog.proof.tree import Proof
 from deepprooflog.score.edges import edge_table
-from deepprooflog.score.network import Network
+from deepprooflog.score.network import Network, capturing
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer, Unit
 from deepprooflog.score.weigh import Asked, edge_weights
@@ -110,9 +110,10 @@ class Model(nn.Module):
         """
         compiled = goals if isinstance(goals, Compiled) else self.compile(goals, budget)
         result = batch_log_prob(compiled, self._networks(), self.labels, self.scorer, select)
-        for i in (result.detach() > ABOVE_ONE).nonzero()[:1, 0].tolist():
-            position = i if select is None else int(select[i])
-            check_one(float(result[i]), compiled.describe(position))
+        if not capturing():
+            for i in (result.detach() > ABOVE_ONE).nonzero()[:1, 0].tolist():
+                position = i if select is None else int(select[i])
+                check_one(float(result[i]), compiled.describe(position))
         return result
 
     # -- single goals ----------------------------------------------------------------------------

@@ -58,7 +58,8 @@ class Network(nn.Module):
             log = nn.functional.logsigmoid(raw) if bernoulli else torch.log_softmax(raw, dim=1)
         else:
             log = self._normalised(raw, bernoulli, name, clause)
-        if bool(torch.isnan(log).any()):
+        # While a CUDA graph is captured nothing can be looked at; whoever replays it checks.
+        if not capturing() and bool(torch.isnan(log).any()):
             what = "NaN" if bool(torch.isnan(raw).any()) else "infinite logits"
             raise _fault(name, clause, f"returned {what}", "check its inputs and learning rate")
         return log
@@ -79,7 +80,7 @@ class Network(nn.Module):
 
     def _normalised(self, raw: Tensor, bernoulli: bool, name: str, clause: Clause) -> Tensor:
         if self.outputs == "probabilities":
-            if bool((raw < 0).any()):
+            if not capturing() and bool((raw < 0).any()):
                 raise _fault(name, clause, "returned a negative probability", _HINT)
             # The gradient of log at 0 is infinite, and 0 · ∞ further down would be NaN.
             zero = raw == 0
@@ -88,10 +89,15 @@ class Network(nn.Module):
         else:
             total, log = raw.exp().sum(1), raw
         wrong = total > 1 + TOLERANCE if bernoulli else (total - 1).abs() > TOLERANCE
-        if bool(wrong.any()):
+        if not capturing() and bool(wrong.any()):
             value = float(total[wrong][0])
             raise _fault(name, clause, f"returned values that sum to {value:.6g}, not 1", _HINT)
         return log
+
+
+def capturing() -> bool:
+    """True while a CUDA graph is being captured: values are not there to be looked at."""
+    return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
 
 
 _HINT = 'dpl.Network(net, outputs="logits") when its outputs are not normalised'
