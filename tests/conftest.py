@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 # Only where tensors are: in syntax and logic a check on each call would cost more than the call.
-CHECKED = ["graph", "score", "infer", "relational", "model", "mdp", "learn", "kg"]
+CHECKED = ["graph", "score", "infer", "relational", "model", "mdp", "learn", "kg", "recipes"]
 
 install_import_hook([f"deepprooflog.{name}" for name in CHECKED], "type_checker.checked")
 

@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "deepprooflog"
 # From the bottom up: a part imports only itself and what stands on an earlier rung.
 RUNGS: tuple[tuple[str, ...], ...] = (
     ("errors",),
+    ("data",),
     ("syntax",),
     ("logic",),
     ("graph",),
@@ -29,6 +30,7 @@ RUNGS: tuple[tuple[str, ...], ...] = (
     ("mdp",),
     ("learn",),
     ("kg",),
+    ("recipes",),
     ("demo",),
     ("cli", "serve"),
 )
@@ -38,7 +40,7 @@ HEIGHT = {part: height for height, rung in enumerate(RUNGS) for part in rung}
 USERS_OF_THE_PUBLIC_NAMES = {"demo", "cli", "serve"}
 
 WITHOUT_TENSORS = ("errors", "syntax", "logic")
-CHECKED = {"graph", "score", "infer", "relational", "model", "mdp", "learn", "kg"}
+CHECKED = {"graph", "score", "infer", "relational", "model", "mdp", "learn", "kg", "recipes"}
 TENSOR_LIBRARIES = {"torch", "numpy", "scipy", "jaxtyping", "sklearn"}
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -100,4 +100,4 @@ class ModelError(ProofLogError):
 
 
 class DataError(ProofLogError):
-    """A data file, a recipe, an option or a run folder is missing, damaged or not what it must be."""
+    """A data file, recipe, option or run folder is missing, damaged or not what it must be."""

@@ -186,9 +186,9 @@ def chain_log_prob(
     if constant is not None and select is not None:
         constant = constant[select]
     batch = len(index)
-    fixed = labels.new_tensor([0.0, NEVER]).expand(batch, 2)
+    one, zero = labels.new_zeros((batch, 1)), labels.new_full((batch, 1), NEVER)
     weights = torch.cat(
-        [fixed, labels.expand(batch, -1), *(o.reshape(batch, -1) for o in outputs)], dim=1
+        [one, zero, labels.expand(batch, -1), *(o.reshape(batch, -1) for o in outputs)], dim=1
     )
     shape = index.shape
     picked = weights.gather(1, index.reshape(batch, -1)).view(shape).sum(-1)

@@ -168,13 +168,16 @@ def _ask(
 def flat_part(flat: Flat, placed: Sequence[Sequence[int]]) -> FlatPart:
     """Sort a flat graph by query and leave out what cannot reach True."""
     queries = len(flat.roots)
-    distance = distances(len(flat.query), flat.source, flat.target, np.zeros(1, dtype=np.int64))
+    # A step that always weighs nothing leads nowhere.
+    able = np.nonzero(flat.constant > -np.inf)[0]
+    true = np.zeros(1, dtype=np.int64)
+    distance = distances(len(flat.query), flat.source[able], flat.target[able], true)
     live = distance >= 0
     keep = np.nonzero(live & (flat.query >= 0))[0]
     keep = keep[np.argsort(flat.query[keep], kind="stable")]
     number = np.full(len(flat.query), -1, dtype=np.int64)
     number[keep] = np.arange(len(keep))
-    edges = np.nonzero(live[flat.source] & live[flat.target])[0]
+    edges = able[live[flat.source[able]] & live[flat.target[able]]]
     edges = edges[np.argsort(number[flat.source[edges]], kind="stable")]
     source = number[flat.source[edges]]
     target = np.where(flat.target[edges] == 0, TRUE, number[flat.target[edges]])

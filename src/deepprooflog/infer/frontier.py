@@ -78,7 +78,9 @@ class Frontier:
         fresh = [n for n in fresh if not self.goals[n].is_true]
         if self._arena is not None and not fresh:
             return self._arena
-        self._expand(fresh)
+        with torch.set_grad_enabled(self.grad):
+            self._expand(fresh)
+            weights = torch.cat(self.weights)
         true = [g.is_true for g in self.goals]
         self._arena = Arena(
             roots=self.roots,
@@ -87,7 +89,7 @@ class Frontier:
             end=self._tensor(self.end),
             source=self._tensor(self.source),
             target=self._tensor(self.target),
-            weights=torch.cat(self.weights),
+            weights=weights,
             distance=torch.zeros(len(true), dtype=torch.int64, device=self.device),
         )
         return self._arena
@@ -96,8 +98,7 @@ class Frontier:
         found = [look(self.program, self.goals[n], self.interner) for n in nodes]
         slots = np.arange(len(self.bank), dtype=np.int64)[None, :]
         asked = [Asked(s.table, s.graph, slots) for s in found]
-        with torch.set_grad_enabled(self.grad):
-            weights = edge_weights(asked, self.bank, self.networks, self.labels, self.scorer)
+        weights = edge_weights(asked, self.bank, self.networks, self.labels, self.scorer)
         for node, steps, w in zip(nodes, found, weights, strict=True):
             self.begin[node] = len(self.target)
             self.source.extend([node] * len(steps.goals))

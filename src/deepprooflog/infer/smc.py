@@ -10,6 +10,10 @@ At the end E[p] = p_success, whatever the number of particles, and for any funct
 with W the normalised weights of the surviving derivations d_k. So Σ_k W_k ∇ log p(d_k) estimates
 ∇ log p_success: the survivors are pseudo-labels. A look-ahead h tilts steps and resampling towards
 goals of high h(G); the weights correct for it exactly.
+
+A derivation may go on for ever with a weight that only falls. So that runs end, particles that have
+taken many steps more than their distance to True die with probability 1 − Z(G) at each further
+step, in place of losing weight: which leaves every expectation as it is.
 """
 
 from __future__ import annotations
@@ -33,6 +37,9 @@ from deepprooflog.infer.particles import (
     systematic,
     trace,
 )
+
+# Steps beyond twice the distance to True after which particles die rather than lose weight.
+PATIENCE = 100
 
 # On a device that works ahead of the program, asking whether all is done costs a wait.
 LOOK = 16
@@ -74,6 +81,7 @@ def smc(
     resample_below: float = 0.5,
     look_ahead: LookAhead | None = None,
     backward: bool = False,
+    patience: int = PATIENCE,
     max_steps: int = 100_000,
 ) -> Survivors:
     """Run K particles for each query until all have reached True or died.
@@ -83,9 +91,8 @@ def smc(
     anew from the end through all stored particles, which repairs what resampling merged.
     """
     with torch.no_grad():
-        return _Run(ground, particles, generator, resample_below, look_ahead).run(
-            max_steps, backward
-        )
+        run = _Run(ground, particles, generator, resample_below, look_ahead)
+        return run.run(patience, max_steps, backward)
 
 
 class _Run:
@@ -119,8 +126,9 @@ class _Run:
         self.moments: list[Moment] = []
         self._arena: Arena | None = None
 
-    def run(self, max_steps: int, backward: bool) -> Survivors:
+    def run(self, patience: int, max_steps: int, backward: bool) -> Survivors:
         arena, table, ahead = self._look()
+        masked = patience + 2 * int(arena.distance.max())
         if ahead is not None:
             self.height = ahead[self.nodes]
             self.log_w = self.log_w + self.height
@@ -128,7 +136,7 @@ class _Run:
         for step in range(max_steps):
             if (self.device.type == "cpu" or step % LOOK == 0) and self._over(arena):
                 break
-            self._move(arena, table, ahead)
+            self._move(arena, table, ahead, mortal=step >= masked)
             self._keep(backward)
             self._resample(arena)
             arena, table, ahead = self._look()
@@ -161,14 +169,17 @@ class _Run:
         drawn = torch.rand(shape, generator=self.generator, device=where, dtype=torch.float64)
         return drawn.to(self.device)
 
-    def _move(self, arena: Arena, table: Groups, ahead: Tensor | None) -> None:
+    def _move(self, arena: Arena, table: Groups, ahead: Tensor | None, *, mortal: bool) -> None:
         done = arena.true[self.nodes]
-        mass = table.mass[self.nodes]
-        moves = ~done & (mass > -torch.inf) & (self.log_w > -torch.inf)
+        # `mass` has h of the goals stepped to in it: log_w is at all times a weight times h(G).
+        gain = torch.where(done, 0.0, table.mass[self.nodes] - self.height)
+        if mortal:
+            dies = self._uniform(*gain.shape) >= gain.exp()
+            gain = torch.where(dies, -torch.inf, gain.clamp_min(0.0))
+        self.log_w = self.log_w + gain
+        moves = ~done & (self.log_w > -torch.inf)
         drawn = table.draw(self.nodes, self._uniform(*self.nodes.shape))
         self.edges.append(torch.where(moves, drawn, -1))
-        # `mass` has h of the goals stepped to in it: log_w is at all times a weight times h(G).
-        self.log_w = self.log_w + torch.where(done, 0.0, mass - self.height)
         if len(arena.target):
             target = arena.target[torch.where(moves, drawn, 0)]
             self.nodes = torch.where(moves, target, self.nodes)

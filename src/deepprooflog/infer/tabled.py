@@ -18,16 +18,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from deepprooflog.graph.explore import LOOK
 from deepprooflog.infer.polynomial import System
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice, Weigher
 from deepprooflog.logic.clause import Frame, instantiate
 from deepprooflog.logic.goal import Goal, Interner, rename
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.resolve import successors
+from deepprooflog.logic.resolve import Step, successors
 from deepprooflog.logic.unify import Trail, unify
 from deepprooflog.syntax.terms import Term, functor_of, variables
 
@@ -95,7 +96,7 @@ class _Tabulation:
             try:
                 self._advance(table, item, node)
             except BudgetExceeded:
-                stopped = "max_seconds" if self._late() else "max_steps"
+                stopped = self._limit() or "max_steps"
                 break
         return Tabled(self.system, root.answers, len(self.tables) - 1, stopped)
 
@@ -107,6 +108,15 @@ class _Tabulation:
         if limit is not None and len(self.items) > limit:
             return "max_goals"
         return "max_seconds" if self._late() else None
+
+    def _steps(self, goal: Goal) -> Iterator[Step]:
+        """The steps out of a goal, while the budget lasts: a builtin may have no last solution."""
+        remaining = self.budget.remaining(self.deadline)
+        steps = successors(self.program, goal, self.interner, remaining)
+        for count, step in enumerate(steps, 1):
+            yield step
+            if not count % LOOK and self._limit() is not None:
+                raise BudgetExceeded("a call has more successors than the budget allows")
 
     def _item(self, table: int, goal: Goal) -> int:
         """The node of an item, made (and queued) when it is met first."""
@@ -123,8 +133,7 @@ class _Tabulation:
             return
         functor = functor_of(item.atoms[0])
         if functor is None or not self.program.defines(functor):
-            remaining = self.budget.remaining(self.deadline)
-            for step in successors(self.program, item, self.interner, remaining):
+            for step in self._steps(item):
                 self.system.add(self._item(table, step.goal), step.choice, node)
             return
         atoms, answer_terms = rename(item)
@@ -142,8 +151,7 @@ class _Tabulation:
         if number is None:
             number = self.number[call] = len(self.tables)
             self.tables.append(_Table(call))
-            remaining = self.budget.remaining(self.deadline)
-            for step in successors(self.program, call, self.interner, remaining):
+            for step in self._steps(call):
                 self.system.add(self._item(number, step.goal), step.choice)
         return number
 

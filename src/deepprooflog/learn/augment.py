@@ -31,10 +31,19 @@ class Affine(nn.Module):
         shift: float = 0.1,
         shear: float = 0.2,
     ) -> None:
-        """`rotation` is in degrees, `shift` a share of the image's size."""
+        """`rotation` is in degrees, `shift` a share of the image's size.
+
+        `grow` scales them all: training may begin with less.
+        """
         super().__init__()
         amounts = torch.tensor([math.radians(rotation), scale, shear, 2 * shift, 2 * shift])
         self.register_buffer("amounts", amounts, persistent=False)
+        # A tensor, changed in place: a captured step reads it anew each time.
+        self.register_buffer("share", torch.ones(()), persistent=False)
+
+    def grow(self, share: float) -> None:
+        """Distort by this share of the amounts from here on."""
+        self.get_buffer("share").fill_(share)
 
     def forward(
         self, images: Float[Tensor, "images channels height width"]
@@ -50,7 +59,7 @@ class Affine(nn.Module):
         )
 
     def _draw(self, count: int) -> Float[Tensor, "images 2 3"]:
-        amounts = self.get_buffer("amounts")
+        amounts = self.get_buffer("amounts") * self.get_buffer("share")
         draws = (2 * torch.rand(count, 5, device=amounts.device) - 1) * amounts
         angle, scale, shear, right, down = draws.unbind(1)
         cosine, sine, size = angle.cos(), angle.sin(), 1 + scale

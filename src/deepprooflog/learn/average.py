@@ -49,8 +49,11 @@ class Average:
             self._swap()
 
     def _swap(self) -> None:
-        for i, parameter in enumerate(self.parameters):
-            parameter.data, self.values[i] = self.values[i], parameter.data
+        # By value: a captured step knows the weights by their place in memory.
+        for value, parameter in zip(self.values, self.parameters, strict=True):
+            kept = parameter.detach().clone()
+            parameter.data.copy_(value)
+            value.copy_(kept)
 
     def state(self) -> dict[str, int | list[Tensor]]:
         """What a checkpoint keeps."""

@@ -5,9 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import Protocol, runtime_checkable
 
 SECONDS_BETWEEN = 0.1
+
+
+@runtime_checkable
+class Stream(Protocol):
+    """Where the line is written: standard error, or what takes its place."""
+
+    def write(self, text: str, /) -> int: ...
+    def flush(self) -> None: ...
+    def isatty(self) -> bool: ...
 
 
 class Progress:
@@ -16,12 +25,12 @@ class Progress:
     def __init__(
         self,
         total: int,
-        stream: TextIO | None = None,
+        stream: Stream | None = None,
         clock: Callable[[], float] = time.perf_counter,
         done: int = 0,
     ) -> None:
         self.total = max(total, 1)
-        self.stream = sys.stderr if stream is None else stream
+        self.stream: Stream = sys.stderr if stream is None else stream
         self.clock = clock
         self.first, self.began = done, clock()
         self.shown = float("-inf")

@@ -19,6 +19,7 @@ follows, ρ_{≤t} · V(G_{t+1}), in the place of R.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -30,6 +31,7 @@ from torch import Tensor
 from deepprooflog.errors import ModelError
 from deepprooflog.infer.particles import Arena, Ground, log_mean, proposals, segment_log_sum
 from deepprooflog.infer.paths import Paths, grounds
+from deepprooflog.infer.smc import PATIENCE
 from deepprooflog.learn.baseline import MovingAverage, Value
 from deepprooflog.learn.losses import log_complement
 from deepprooflog.learn.smc import paths
@@ -59,6 +61,8 @@ class Reinforce:
     """Weight of the value network's own loss."""
     clip: float | None = None
     """The largest importance ratio let through: less variance, some bias."""
+    patience: int = PATIENCE
+    """Steps beyond twice the distance to True after which a rollout is drawn from the policy."""
     max_steps: int = 10_000
     """Steps after which a rollout is given up, as a failure."""
     epochs: int = 20
@@ -79,6 +83,7 @@ class Rollouts:
     nodes: Int[Tensor, "steps queries rollouts"]  # where each step was taken from
     edges: Int[Tensor, "steps queries rollouts"]  # which; −1 for none
     failed: Bool[Tensor, "steps queries rollouts"]  # failing was drawn in place of a step
+    masked: int  # steps for which the mask was on
     last: Int[Tensor, "queries rollouts"]  # where each ended
     success: Bool[Tensor, "queries rollouts"]
     cut_off: Bool[Tensor, "queries rollouts"]  # by max_steps
@@ -110,13 +115,14 @@ def rollouts(
     nodes, edges, fails = [], [], []
     arena = ground.at(at)
     table = proposals(arena)
-    for _ in range(settings.max_steps):
+    masked = settings.patience + 2 * int(arena.distance.max()) if settings.masked else 0
+    for step in range(settings.max_steps):
         over = over | arena.true[at]
         if bool(over.all()):
             break
         mass = table.mass[at]
         fails_now = ~over & (mass == -torch.inf)
-        if not settings.masked:
+        if step >= masked:
             fails_now = fails_now | (~over & (_uniform(at, generator) >= mass.exp()))
         moves = ~over & ~fails_now
         drawn = table.draw(at, _uniform(at, generator))
@@ -135,6 +141,7 @@ def rollouts(
         nodes=torch.stack(nodes) if nodes else none,
         edges=torch.stack(edges) if nodes else none,
         failed=torch.stack(fails) if nodes else none.bool(),
+        masked=masked,
         last=at,
         success=success,
         cut_off=~over & ~success,
@@ -158,20 +165,20 @@ class Steps:
     log_rho: Float[Tensor, "steps queries rollouts"]  # log ρ_t, differentiable
 
 
-def behaviour(drawn: Rollouts, masked: bool) -> Steps:
+def behaviour(drawn: Rollouts) -> Steps:
     """log μ and log ρ of each step drawn."""
     arena = drawn.arena
     mass = segment_log_sum(arena.weights, arena.source, len(arena.begin))
     moved = drawn.edges >= 0
     log_z = torch.where(moved | drawn.failed, mass[drawn.nodes], 0.0)
     own = torch.cat([arena.weights, arena.weights.new_zeros(1)])[drawn.edges]
-    log_rho = torch.where(moved, log_z if masked else log_z.clamp_min(0.0), 0.0)
+    masked = torch.arange(len(log_z), device=log_z.device)[:, None, None] < drawn.masked
+    log_rho = torch.where(moved, torch.where(masked, log_z, log_z.clamp_min(0.0)), 0.0)
     log_mu = torch.where(moved, own - log_rho, 0.0)
-    if not masked:
-        # A dead end fails for certain: log 1, and no gradient.
-        chance = drawn.failed & (log_z > -torch.inf)
-        left = log_complement(torch.where(chance, log_z, -1.0).clamp_max(0.0).reshape(-1))
-        log_mu = torch.where(chance, left.reshape(log_z.shape), log_mu)
+    # A dead end fails for certain: log 1, and no gradient.
+    chance = drawn.failed & (log_z > -torch.inf)
+    left = log_complement(torch.where(chance, log_z, -1.0).clamp_max(0.0).reshape(-1))
+    log_mu = torch.where(chance, left.reshape(log_z.shape), log_mu)
     return Steps(log_mu, log_rho)
 
 
@@ -186,14 +193,16 @@ def surrogate(
     before = torch.cumsum(log_rho, 0) - log_rho  # of the steps before each
     log_r = log_rho.sum(0).masked_fill(~drawn.success, -torch.inf)
     if settings.clip is not None:
-        log_r = log_r.clamp_max(torch.tensor(settings.clip).log().item())
+        log_r = log_r.clamp_max(math.log(settings.clip))
     log_p = log_mean(log_r)
     # The log-likelihood's gradient is that of p divided by p: all returns in units of p̂.
-    unit = torch.where(log_p > -torch.inf, log_p, 0.0) if settings.objective == "log" else 0 * log_p
-    unit = unit[None, :, None]
+    relative = settings.objective == "log"
+    unit = torch.where((log_p > -torch.inf) & relative, log_p, 0.0)[None, :, None]
+    # No return is more than K times the mean, so neither need a baseline or a critic be.
+    most = math.log(settings.rollouts) if relative else MOST
 
     def scaled(log: Tensor) -> Tensor:
-        return torch.exp((log - unit).clamp_max(MOST))
+        return torch.exp((log - unit).clamp_max(most))
 
     gain = scaled(log_r[None]).expand_as(before)
     expected = torch.zeros_like(gain)
@@ -248,7 +257,7 @@ def reinforce_loss(
     value_loss = model.labels.logits.new_zeros(())
     for where, ground in grounds(batch, model._networks(), model.labels, model.scorer, select):
         drawn = rollouts(ground, settings, generator)
-        steps = behaviour(drawn, settings.masked)
+        steps = behaviour(drawn)
         value, log_p = surrogate(drawn, steps, settings, baseline)
         if isinstance(baseline, Value):
             value_loss = value_loss + baseline.loss(drawn.arena, drawn.nodes)
@@ -268,7 +277,7 @@ def reinforce_loss(
         succeeded=sum(int(d.success.sum()) for d in drawn_all) / tries,
         lost=int((log_p == -torch.inf).sum()),
         cut_off=sum(int(d.cut_off.sum()) for d in drawn_all),
-        value_loss=float(value_loss),
+        value_loss=float(value_loss.detach()),
     )
     return loss, log_p, report
 

@@ -37,6 +37,33 @@ def conjuncts(body: Term) -> tuple[Term, ...]:
     return tuple(atoms)
 
 
+def converted(atom: Term) -> Term:
+    """The atom with variables in goal position called: `(A ; B)` is `(call(A) ; call(B))`.
+
+    So ISO converts a clause's body; a cut inside what A is bound to is then A's own.
+    """
+    root = deref(atom)
+    if type(root) is not Struct or root.functor not in TRANSPARENT:
+        return root
+    open_: list[tuple[Struct, list[Term]]] = [(root, [])]
+    while True:
+        source, done = open_[-1]
+        if len(done) == len(source.args):
+            open_.pop()
+            result = Struct(source.functor, tuple(done))
+            if not open_:
+                return result
+            open_[-1][1].append(result)
+            continue
+        part = deref(source.args[len(done)])
+        if type(part) is Var:
+            done.append(Struct(CALL, (part,)))
+        elif type(part) is Struct and part.functor in TRANSPARENT:
+            open_.append((part, []))
+        else:
+            done.append(part)
+
+
 def has_nested_cut(atom: Term) -> bool:
     """True when a cut stands inside a control construct of the body, and so cuts the clause."""
     return type(atom) is Struct and atom.functor in TRANSPARENT and _cut_within(atom.args)

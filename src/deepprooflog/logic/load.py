@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.logic.body import CUT, conjuncts, has_nested_cut
+from deepprooflog.logic.body import CUT, conjuncts, converted, has_nested_cut
 from deepprooflog.logic.builtins import PROTECTED
 from deepprooflog.logic.clause import Clause, Constant, Label, Neural, Place, Trainable, abstract
 from deepprooflog.logic.index import Entries
@@ -131,7 +131,7 @@ def make_clause(
     numbers: dict[Var, int] = {}
     numbered = abstract(head, numbers)
     assert type(numbered) is Struct or type(numbered) is Atom
-    atoms = tuple(abstract(a, numbers) for a in atoms)
+    atoms = tuple(abstract(converted(a), numbers) for a in atoms)
     if label is not None:
         _check_labelled(numbered, atoms)
         label = _number_label(label, numbers)

@@ -65,12 +65,22 @@ def tensor(images: Digits) -> Float[Tensor, "pictures 1 height width"]:
 
 def classifier(options: AdditionOptions, shape: tuple[int, ...]) -> nn.Sequential:
     """The network of the program: a distortion that is active in training, then LeNet."""
-    if shape not in {(28, 28), (8, 8)}:
-        raise DataError(f"pictures of {shape}: the networks are for 28 × 28 and 8 × 8")
     # What suits 28 pixels blurs 8 too much.
-    layer = Affine() if shape == (28, 28) else Affine(rotation=8, scale=0.08, shift=0.05, shear=0.1)
-    distort = nn.Identity() if options.augment == "none" else layer
-    return nn.Sequential(distort, lenet() if shape == (28, 28) else small_net())
+    k = options.strength if shape == (28, 28) else options.strength / 2
+    layer = Affine(rotation=15 * k, scale=0.15 * k, shift=0.1 * k, shear=0.2 * k)
+    first = nn.Identity() if options.augment == "none" else layer
+    return nn.Sequential(first, lenet() if shape == (28, 28) else small_net())
+
+
+def distort(model: Model, options: AdditionOptions, share: float) -> None:
+    """Let the distortion grow with the share of the run that is done.
+
+    Sums of many digits say little about a network that knows nothing yet; pictures that stay as
+    they are get it started in a fraction of the steps.
+    """
+    for layer in model.modules():
+        if isinstance(layer, Affine):
+            layer.grow(min(1.0, share / options.ramp) if options.ramp else 1.0)
 
 
 def device_of(options: AdditionOptions) -> torch.device:
@@ -110,15 +120,23 @@ class Task:
         return torch.arange(self.training, len(self.sums))
 
 
-def prepare(options: AdditionOptions, device: torch.device) -> Task:
-    """Read the data, make the sums and build the graphs of all of them, once."""
+def training_sums(options: AdditionOptions) -> tuple[Digits, Sums]:
+    """The training pictures and the sums they make, file order."""
     train, _ = pictures(options.data)
     sums = consecutive(train.labels, options.n)
-    sums = sums[: options.sums] if options.sums else sums
     if not len(sums):
         raise DataError(
             f"n={options.n}: one sum takes {2 * options.n} pictures, there are {len(train)}"
         )
+    if train.images.shape[1:] not in {(28, 28), (8, 8)}:
+        size = " × ".join(map(str, train.images.shape[1:]))
+        raise DataError(f"pictures of {size}: the networks are for 28 × 28 and 8 × 8")
+    return train, sums[: options.sums] if options.sums else sums
+
+
+def prepare(options: AdditionOptions, device: torch.device) -> Task:
+    """Read the data, make the sums and build the graphs of all of them, once."""
+    train, sums = training_sums(options)
     asked = goals(sums, tensor(train).unbind(0))
     model = Model(program(), networks={"lenet": classifier(options, train.images.shape[1:])})
     batch: Compiled | Paths

@@ -26,6 +26,8 @@ class AdditionOptions:
     seed: int = option(0, "of the weights, the order and the distortions", at_least=0)
     data: str = option("mnist", "mnist, digits (8 × 8), or a folder of IDX files")
     augment: str = option("affine", "distortion of the training pictures", choices=AUGMENT)
+    strength: float = option(1.0, "of the distortion", at_least=0)
+    ramp: float = option(0.1, "share of the run in which it grows to that", at_least=0, below=1)
     batch: int = option(64, "sums in a minibatch", at_least=1)
     lr: float = option(0.003, "the highest learning rate", above=0)
     epochs: int = option(50, "passes over the training sums", at_least=1)

@@ -17,6 +17,7 @@ from deepprooflog.recipes.addition import (
     TASK,
     classifier,
     device_of,
+    distort,
     look,
     objective,
     pictures,
@@ -25,6 +26,7 @@ from deepprooflog.recipes.addition import (
     program,
     tensor,
     threads,
+    training_sums,
 )
 from deepprooflog.recipes.addition_options import AdditionOptions, resolve
 from deepprooflog.recipes.folder import RunFolder, create, open_run
@@ -57,6 +59,7 @@ def train(
         lesson = Lesson(
             task.model, objective(options, task), torch.arange(task.training),
             lambda: look(options, task), lambda i: str(task.goals[i]),
+            lambda share: distort(task.model, options, share), options.method == "dp",
         )  # fmt: skip
         plan = Plan(**{f.name: getattr(options, f.name) for f in fields(Plan)})
         training = Training(lesson, plan, run)
@@ -108,7 +111,7 @@ def _begin(
 def _check(options: AdditionOptions) -> None:
     """Refuse what cannot run before a folder is made for it."""
     device_of(options)
-    pictures(options.data)
+    training_sums(options)
 
 
 def evaluate(run: RunFolder, device: str | None = None, data: str | None = None) -> Accuracy:

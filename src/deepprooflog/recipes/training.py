@@ -18,6 +18,7 @@ from torch import Tensor
 from deepprooflog.errors import DataError
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.average import Average
+from deepprooflog.learn.captured import CapturedStep
 from deepprooflog.learn.curves import curves
 from deepprooflog.learn.minibatch import Objective, batches, descend
 from deepprooflog.learn.progress import Progress
@@ -52,6 +53,8 @@ class Lesson:
     train: Int[Tensor, " examples"]  # positions of the training examples, on the CPU
     validate: Callable[[], dict[str, float]]  # "validation_loss" and what else to record
     describe: Callable[[int], str]
+    begin: Callable[[float], object]  # told at the start of each epoch which share is done
+    capture: bool  # on a GPU, replay steps as one graph: the objective never asks the device
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,17 @@ class Training:
         self.lesson, self.plan, self.run = lesson, plan, run
         self.device = lesson.model.labels.logits.device
         parameters = [p for p in lesson.model.parameters() if p.requires_grad and p.numel()]
+        on_gpu = self.device.type == "cuda"
+        self.lr = torch.tensor(plan.lr, device=self.device)
         self.optimizer = torch.optim.AdamW(
-            parameters, lr=plan.lr, weight_decay=plan.weight_decay,
-            fused=self.device.type == "cuda",
+            parameters, lr=self.lr if on_gpu else plan.lr, weight_decay=plan.weight_decay,
+            fused=on_gpu, capturable=on_gpu,
         )  # fmt: skip
+        self.captured = (
+            CapturedStep(lesson.objective, self.optimizer, plan.batch, plan.clip)
+            if on_gpu and lesson.capture
+            else None
+        )
         self.average = Average(lesson.model, plan.average)
         self.epoch = 0
         self.best: dict[str, Any] = {"loss": float("inf"), "epoch": 0, "weights": {}}
@@ -108,24 +118,36 @@ class Training:
     def _one_epoch(self, progress: Progress) -> dict[str, float]:
         lesson, plan = self.lesson, self.plan
         lesson.model.train()
+        lesson.begin(self.epoch / plan.epochs)
         order = lesson.train[torch.randperm(len(lesson.train))]
         cut = batches(order, plan.batch)
         total, last = 0.0, self.history[-1] if self.history else {}
         accuracy = last.get("validation_accuracy")
         seen = "" if accuracy is None else f"  validation {accuracy:.1%}"
+        loss = last.get("loss", float("nan"))
         for i, batch in enumerate(cut):
             share = (self.epoch + i / len(cut)) / plan.epochs
-            for group in self.optimizer.param_groups:
-                group["lr"] = plan.lr * rate(plan.schedule, share)
-            loss = descend(lesson.objective, batch, self.optimizer, lesson.describe, plan.clip)
+            self._set_rate(plan.lr * rate(plan.schedule, share))
+            if self.captured is not None and len(batch) == plan.batch:
+                self.captured(batch)
+            else:
+                loss = descend(lesson.objective, batch, self.optimizer, lesson.describe, plan.clip)
+                total += loss * len(batch)
             self.average.update()
-            total += loss * len(batch)
             progress.update(
                 self.epoch * len(cut) + i + 1,
                 f"epoch {self.epoch + 1}/{plan.epochs}  loss {loss:.4f}{seen}",
             )
+        if self.captured is not None:
+            total += self.captured.check() * plan.batch
         self.epoch += 1
         return {"epoch": self.epoch, "loss": total / len(order), **self._look()}
+
+    def _set_rate(self, value: float) -> None:
+        # A captured step reads the rate where it was when it was captured.
+        self.lr.fill_(value)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.lr if self.captured is not None else value
 
     def _look(self) -> dict[str, float]:
         """Validate the averaged weights and keep the best."""

@@ -90,7 +90,7 @@ class Network(nn.Module):
             total, log = raw.exp().sum(1), raw
         wrong = total > 1 + TOLERANCE if bernoulli else (total - 1).abs() > TOLERANCE
         if not capturing() and bool(wrong.any()):
-            value = float(total[wrong][0])
+            value = total[wrong][0].item()
             raise _fault(name, clause, f"returned values that sum to {value:.6g}, not 1", _HINT)
         return log
 

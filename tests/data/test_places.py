@@ -1,0 +1,91 @@
+"""Where data are looked for; nothing is downloaded unless asked for, nor without a checksum."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from deepprooflog.data.fetch import fault, fetch
+from deepprooflog.data.places import find
+from deepprooflog.data.sources import MNIST, File, Source
+from deepprooflog.errors import DataError
+
+BODY = b"forty-two"
+PACKED = gzip.compress(BODY)
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty data folder and an empty cache."""
+    monkeypatch.setenv("DEEPPROOFLOG_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("sys.platform", "linux")
+    return tmp_path
+
+
+def source(*urls: Path, md5: str | None = None) -> Source:
+    right = hashlib.md5(BODY).hexdigest()
+    return Source("things", (File("a.gz", md5 or right),), tuple(u.as_uri() + "/" for u in urls))
+
+
+def test_the_variable_comes_before_the_cache(nowhere: Path) -> None:
+    for place in ("cache/deepprooflog/things", "data/things"):
+        (nowhere / place).mkdir(parents=True)
+        (nowhere / place / "a.gz").write_bytes(PACKED)
+        assert find(source()) == nowhere / place
+
+
+def test_an_incomplete_folder_is_passed_over(nowhere: Path) -> None:
+    (nowhere / "data/mnist").mkdir(parents=True)
+    (nowhere / "data/mnist" / MNIST.files[0].name).write_bytes(b"")
+    with pytest.raises(DataError):
+        find(MNIST)
+
+
+def test_what_is_missing_is_said_and_not_fetched(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("nobody asked for a download")
+
+    monkeypatch.setattr(urllib.request, "urlopen", refuse)
+    with pytest.raises(DataError) as found:
+        find(MNIST)
+    text = str(found.value)
+    assert str(nowhere / "data" / "mnist") in text
+    assert str(nowhere / "cache" / "deepprooflog" / "mnist") in text
+    assert "python -m deepprooflog.data mnist" in text
+
+
+def test_fetching(nowhere: Path) -> None:
+    """The first address has another file: its checksum sends us on to the second."""
+    wrong, right = nowhere / "wrong", nowhere / "right"
+    for folder, raw in ((wrong, gzip.compress(b"other")), (right, PACKED)):
+        folder.mkdir()
+        (folder / "a.gz").write_bytes(raw)
+    said: list[str] = []
+    things = source(wrong, right)
+    folder = fetch(things, say=said.append)
+    assert folder == nowhere / "cache" / "deepprooflog" / "things" == find(things)
+    assert gzip.decompress((folder / "a.gz").read_bytes()) == BODY
+    assert len(said) == 2
+    fetch(things, say=said.append)
+    assert said[2].endswith("is there")
+
+
+def test_a_wrong_checksum_leaves_no_file(nowhere: Path) -> None:
+    (nowhere / "served").mkdir()
+    (nowhere / "served" / "a.gz").write_bytes(PACKED)
+    with pytest.raises(DataError, match="not 00"):
+        fetch(source(nowhere / "served", nowhere / "absent", md5="00"), say=lambda _: None)
+    assert list((nowhere / "cache/deepprooflog/things").iterdir()) == []
+    assert fault(b"no gzip", File("a.gz", "")) is not None
+
+
+def test_checksums_of_mnist(data_dir: Path) -> None:
+    for file in MNIST.files:
+        assert fault((data_dir / "mnist" / file.name).read_bytes(), file) is None

@@ -1,0 +1,18 @@
+"""A run small enough for tests: the 8 × 8 digits, few sums, few epochs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SETTINGS = {"n": 2, "sums": 24, "epochs": 4, "batch": 8, "average": 0.9, "augment": "affine"}
+
+
+def train_small(out: Path, resume: bool = False, **given: object) -> dict[str, object]:
+    """Train the small recipe into a folder."""
+    pytest.importorskip("sklearn", reason="scikit-learn brings the 8 × 8 digits")
+    from deepprooflog.recipes.addition_run import train
+
+    options = {**SETTINGS, **given}
+    return train("digits-addition", options, out, resume=resume, progress=False)

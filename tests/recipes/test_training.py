@@ -1,0 +1,146 @@
+"""Runs repeat themselves, survive interruption, and leave whole folders behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from deepprooflog.errors import DataError
+from deepprooflog.learn import checkpoint
+from deepprooflog.recipes import training
+from deepprooflog.recipes.addition_run import evaluate
+from deepprooflog.recipes.folder import open_run
+from recipes.small import train_small
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    found: dict[str, torch.Tensor] = checkpoint.load(run / "checkpoint.pt", ["model"])["model"]
+    return found
+
+
+def same(a: Path, b: Path) -> bool:
+    one, two = weights(a), weights(b)
+    assert one.keys() == two.keys()
+    return all(torch.equal(one[key], two[key]) for key in one)
+
+
+def without_times(run: Path) -> list[dict[str, float]]:
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("runs") / "finished"
+    train_small(run)
+    return run
+
+
+def test_the_folder_of_a_run(finished: Path) -> None:
+    names = {path.name for path in finished.iterdir()}
+    assert names == {
+        "config.json", "metrics.jsonl", "checkpoint.pt", "curves.svg", "result.json",
+    }  # fmt: skip
+    assert [row["epoch"] for row in without_times(finished)] == [1, 2, 3, 4]
+    assert ElementTree.parse(finished / "curves.svg").getroot().tag.endswith("svg")
+    result = json.loads((finished / "result.json").read_text())
+    assert result["epochs"] == 4
+    assert {"sum_accuracy", "sum_accuracy_regrouped", "digit_accuracy"} <= result.keys()
+    assert result["test_sums"] == 90
+
+
+def test_same_seed_same_weights(finished: Path, tmp_path: Path) -> None:
+    train_small(tmp_path / "again")
+    assert same(finished, tmp_path / "again")
+    assert without_times(finished) == without_times(tmp_path / "again")
+    train_small(tmp_path / "other", seed=1)
+    assert not same(finished, tmp_path / "other")
+
+
+def test_training_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    train_small(tmp_path / "run", epochs=1)
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that is stopped in its third epoch, with a checkpoint after each."""
+    monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    whole = training.Training._one_epoch
+
+    def stop(self: training.Training, progress: object) -> dict[str, float]:
+        if self.epoch == 2:
+            raise KeyboardInterrupt
+        return whole(self, progress)  # type: ignore[arg-type]
+
+    run = tmp_path / "interrupted"
+    with monkeypatch.context() as patch:
+        patch.setattr(training.Training, "_one_epoch", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train_small(run)
+    return run
+
+
+def test_a_resumed_run_is_the_run(finished: Path, interrupted: Path) -> None:
+    assert not (interrupted / "result.json").exists()
+    train_small(interrupted, resume=True)
+    assert same(finished, interrupted)
+    assert without_times(finished) == without_times(interrupted)
+
+
+def test_resuming_a_finished_run_reads_its_result(finished: Path) -> None:
+    before = (finished / "checkpoint.pt").stat().st_mtime_ns
+    assert train_small(finished, resume=True) == open_run(finished).read_result()
+    assert (finished / "checkpoint.pt").stat().st_mtime_ns == before
+
+
+def test_resume_with_other_options(interrupted: Path) -> None:
+    with pytest.raises(DataError, match=r"the run has lr=0\.005, not 0\.1"):
+        train_small(interrupted, resume=True, lr=0.1)
+
+
+@pytest.mark.parametrize("raw", [b"", b"not a checkpoint", b"PK\x03\x04 half a zip"])
+def test_corrupt_checkpoint(interrupted: Path, raw: bytes) -> None:
+    (interrupted / "checkpoint.pt").write_bytes(raw)
+    with pytest.raises(DataError, match="checkpoint") as found:
+        train_small(interrupted, resume=True)
+    assert found.value.file == str(interrupted / "checkpoint.pt")
+    with pytest.raises(DataError, match="checkpoint"):
+        evaluate(open_run(interrupted))
+
+
+def test_truncated_checkpoint(interrupted: Path) -> None:
+    path = interrupted / "checkpoint.pt"
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(DataError, match="damaged"):
+        train_small(interrupted, resume=True)
+
+
+def test_checkpoint_of_another_model(interrupted: Path) -> None:
+    path = interrupted / "checkpoint.pt"
+    state = checkpoint.load(path, training.KEYS)
+    state["model"] = {key: value[:1] for key, value in state["model"].items()}
+    torch.save(state, path)
+    with pytest.raises(DataError, match="does not fit"):
+        train_small(interrupted, resume=True)
+
+
+def test_evaluate_repeats_the_result(finished: Path) -> None:
+    found = evaluate(open_run(finished))
+    result = open_run(finished).read_result()
+    assert found.digit_accuracy == result["digit_accuracy"]
+    assert found.sum_accuracy_regrouped == result["sum_accuracy_regrouped"]
+
+
+def test_patience(tmp_path: Path) -> None:
+    """At a learning rate that teaches nothing the validation loss stands still."""
+    result = train_small(tmp_path / "run", lr=1e-30, epochs=30, patience=3, augment="none")
+    assert result["best_epoch"] == 1
+    assert result["epochs"] == 4
