@@ -106,8 +106,10 @@ def walk_programs(nodes: int, steps: int) -> tuple[str, str, str]:
         slp.append(f"0.6 :: next(n{i}, n{a}). 0.4 :: next(n{i}, n{b}).")
         problog.append(f"0.6::next(T,n{i},n{a}); 0.4::next(T,n{i},n{b}).")
     goal = f"n{nodes - 1}"
-    slp.append(f"walk({goal}, _) :- !.\nwalk(X, T) :- T < {steps}, next(X, Y), T1 is T+1, walk(Y, T1).")
-    problog.append(f"walk({goal},_).\nwalk(X,T) :- X \\= {goal}, T < {steps}, next(T,X,Y), T1 is T+1, walk(Y,T1).")
+    slp.append(f"walk({goal}, _) :- !.")
+    slp.append(f"walk(X, T) :- T < {steps}, next(X, Y), T1 is T+1, walk(Y, T1).")
+    problog.append(f"walk({goal},_).")
+    problog.append(f"walk(X,T) :- X \\= {goal}, T < {steps}, next(T,X,Y), T1 is T+1, walk(Y,T1).")
     return "\n".join(slp), "\n".join(problog), "walk(n0, 0)"
 
 
@@ -209,6 +211,7 @@ def problog_plain(thirty: str) -> dict[str, float]:
     engine = DefaultEngine()
     database = engine.prepare(PrologString(PLAIN))
     items = list2term([Constant(i) for i in range(1, 31)])
+
     # ProbLog tables every call, so a second run would be a look-up: each run has its own engine.
     def fresh(query: Term) -> float:
         times = []
@@ -225,12 +228,15 @@ def problog_plain(thirty: str) -> dict[str, float]:
 
 
 def swi_plain(swipl: str, thirty: str) -> dict[str, float]:
-    program = PLAIN + f"""
+    program = (
+        PLAIN
+        + f"""
 time(Goal, Times, S) :- statistics(cputime, T0), forall(between(1, Times, _), forall(Goal, true)),
     statistics(cputime, T1), S is (T1 - T0) / Times.
 main :- time(nrev({thirty}, _), 2000, A), time(queens(6, _), 50, B), write(A), nl, write(B), nl.
 :- initialization((main, halt)).
 """
+    )
     with tempfile.NamedTemporaryFile("w", suffix=".pl") as f:
         f.write(program)
         f.flush()
