@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from deepprooflog.errors import ProgramError
+from deepprooflog.errors import Inexact, ProgramError
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.semiring import BooleanSemiring, FractionSemiring, evaluate
@@ -127,11 +127,17 @@ def provable(program: Program, query: str | Query, *, budget: Budget | None = No
     graph = explore(program, [goal], interner, budget)
     weights = [bool(w > -math.inf) for w in fixed_weights(program)(graph, graph.choices)]
     found = evaluate(schedule(graph), weights, BooleanSemiring())[int(graph.roots[0])]
-    if not found and not graph.complete:
-        raise ProgramError(
-            f"no proof of {parsed} within the budget ({graph.stopped})", hint="a larger budget"
+    if found or graph.complete:
+        return found
+    result = _success(program, goal, interner, budget, "auto")
+    if result.log_lower == -math.inf and not result.exact:
+        raise Inexact(
+            f"no proof of {parsed} within the budget ({result.stopped})",
+            lower=0.0,
+            upper=result.upper,
+            hint=f"a larger {result.stopped}",
         )
-    return found
+    return result.log_lower > -math.inf
 
 
 def solve(

@@ -32,11 +32,15 @@ from deepprooflog.logic.garbage import rare_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.syntax.terms import Term
+from deepprooflog.syntax.writer import write_term
 
 Floats = NDArray[np.float64]
 Method = Literal["auto", "graph", "tabled"]
 Weigh = Callable[[GoalGraph | None, Sequence[Choice]], Floats]
 """Log weights of edges; the graph they belong to, or None for tabled productions."""
+
+# Limits that hold for the query as a whole: tables have no depth, and time is gone.
+SPENT = ("max_depth", "max_seconds")
 
 # Rounding may carry a sum of probabilities this far above 1.
 ABOVE_ONE = 1e-6
@@ -79,7 +83,7 @@ def success(
         return _by_table(tabulate(program, _closed(goal), interner, budget), weigh, goal)
     graph = explore(program, [goal], interner, budget)
     refuse_growing(graph, local)
-    if graph.complete or method == "graph" or not local:
+    if graph.complete or method == "graph" or not local or graph.stopped in SPENT:
         return _by_graph(graph, weigh, goal)
     tabled = _by_table(tabulate(program, _closed(goal), interner, budget), weigh, goal)
     if tabled.exact:
@@ -106,7 +110,7 @@ def answer_weights(
     else:
         graph = explore(program, [goal], interner, budget, track_answers=True)
         refuse_growing(graph, local)
-        if graph.complete or method == "graph" or not local:
+        if graph.complete or method == "graph" or not local or graph.stopped in SPENT:
             return _all_answers(_answers_by_graph(graph, weigh), graph.stopped, graph.nodes)
     table = tabulate(program, goal, interner, budget)
     log = solve(table.system, weigh(None, table.system.choices))
@@ -130,6 +134,8 @@ def _require_local(local: bool) -> None:
 def _all_answers(
     found: dict[tuple[Term, ...], float], stopped: str | None, goals: int
 ) -> dict[tuple[Term, ...], float]:
+    for answer, log in found.items():
+        check_one(log, f"the answer ({', '.join(map(write_term, answer))})")
     if stopped is None:
         return found
     raise Inexact(

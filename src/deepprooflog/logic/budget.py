@@ -30,7 +30,7 @@ class Budget:
     max_goals: int | None = 1_000_000
     max_seconds: float | None = None
     max_depth: int | None = None
-    max_atoms: int | None = 20_000_000
+    max_atoms: int | None = 5_000_000
     max_steps: int | None = None
 
     def remaining(self, deadline: float | None) -> Budget | None:
