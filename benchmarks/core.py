@@ -151,9 +151,9 @@ def scaling(rows: list[dict[str, object]]) -> None:
     )
     cases = [
         ("HMM", [2500, 5000, 10000], lambda n: dpl.measure(hmm, f"hmm({word(n)})")),
-        # Each link of the chain is one of two states and takes five goals.
-        ("2-state chain (goals)", [25000, 50000, 100000],
-         lambda n: dpl.measure(chain, f"chain({n // 10}, a)")),
+        # A link of the chain takes eight goals: four steps in each of two states.
+        ("2-state chain, goals:", [25000, 50000, 100000],
+         lambda n: dpl.measure(chain, f"chain({n // 8}, a)")),
     ]  # fmt: skip
     for name, sizes, run in cases:
         times = []

@@ -18,6 +18,7 @@ from deepprooflog.infer.success import Method, Success, answer_weights, require_
 from deepprooflog.logic.answers import answers_text, bindings_text, probability
 from deepprooflog.logic.body import conjunction
 from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
@@ -27,6 +28,7 @@ from deepprooflog.score.edges import fractions
 from deepprooflog.score.fixed import fixed_weights
 
 
+@no_collection()
 def prob(
     program: Program,
     query: str | Query,
@@ -46,6 +48,7 @@ def prob(
     return probability(require_exact(result, goal))
 
 
+@no_collection()
 def measure(
     program: Program,
     query: str | Query,
@@ -58,6 +61,7 @@ def measure(
     return _success(program, goal, interner, budget, method)
 
 
+@no_collection()
 def bounds(
     program: Program,
     query: str | Query,
@@ -75,6 +79,7 @@ def bounds(
     return result.lower, result.upper
 
 
+@no_collection()
 def answers(
     program: Program,
     query: str | Query,
@@ -98,6 +103,7 @@ def answers(
     return answers_text(parsed, program, weights)
 
 
+@no_collection()
 def exact_fraction(
     program: Program, query: str | Query, *, budget: Budget | None = None
 ) -> Fraction:
@@ -117,6 +123,7 @@ def exact_fraction(
     return evaluate(schedule(graph), weights, FractionSemiring())[int(graph.roots[0])]
 
 
+@no_collection()
 def provable(program: Program, query: str | Query, *, budget: Budget | None = None) -> bool:
     """True when some derivation with nonzero weight succeeds.
 

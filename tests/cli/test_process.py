@@ -63,9 +63,11 @@ def test_answers_stream(folder: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
 def test_interrupt(folder: Path) -> None:
     command = [*DPRL, "solve", "plain.pl", "nat(N)"]
+    # A shell starts its background jobs with interrupts ignored, and what they start inherits that.
     with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # type: ignore[arg-type,return-value]
+    ) as process:  # fmt: skip
         assert process.stdout
         assert process.stdout.readline() == "N = 0\n"
         process.send_signal(signal.SIGINT)

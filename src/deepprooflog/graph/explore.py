@@ -18,7 +18,7 @@ from deepprooflog.errors import ProofLogError
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.garbage import rare_collection
+from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import successors
@@ -36,7 +36,7 @@ RECURSION = "growing recursion"
 LOOK = 1024
 
 
-@rare_collection()
+@no_collection()
 def explore(
     program: Program,
     roots: Sequence[Goal],

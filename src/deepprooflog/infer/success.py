@@ -28,7 +28,7 @@ from deepprooflog.infer.tabled import Tabled, tabulate
 from deepprooflog.infer.upper import at_most_one
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.garbage import rare_collection
+from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.syntax.terms import Term
@@ -66,7 +66,7 @@ class Success:
         return None if self.log_upper is None else math.exp(self.log_upper)
 
 
-@rare_collection()
+@no_collection()
 def success(
     program: Program,
     goal: Goal,
@@ -93,7 +93,7 @@ def success(
     return replace(bounded, log_lower=lower, stopped=tabled.stopped)
 
 
-@rare_collection()
+@no_collection()
 def answer_weights(
     program: Program,
     goal: Goal,

@@ -39,8 +39,8 @@ def answers_text(
 def probability(log: float) -> float:
     """exp(log); where a short decimal is within the rounding of logarithms, that decimal.
 
-    >>> probability(math.log(0.09)), math.exp(math.log(0.09))
-    (0.09, 0.09000000000000001)
+    >>> probability(math.log(0.3) + math.log(0.3)), probability(math.log(1 / 3))
+    (0.09, 0.3333333333333333)
     """
     p = math.exp(log)
     short = float(f"{p:.12g}")

@@ -11,7 +11,7 @@ from typing import Literal
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural, Trainable, abstract
-from deepprooflog.logic.garbage import rare_collection
+from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.query import Query, parse_query
 from deepprooflog.syntax.operators import Operators
@@ -67,7 +67,7 @@ class Program:
     ) -> None:
         from deepprooflog.logic.load import load
 
-        with rare_collection():
+        with no_collection():
             loaded = load(text, file)
         self.file = file
         self.order: Order = order
