@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from deepprooflog.logic.clause import Clause, Place
+from deepprooflog.logic.garbage import no_collection
 from deepprooflog.syntax.terms import Functor, Struct, Term, Var
 
 Row: TypeAlias = tuple[tuple[Term, ...], int]
@@ -185,6 +186,7 @@ class Entries:
         clause = self._items[i] = Clause(head, (), 0, None, Place(self.file, line))
         return clause
 
+    @no_collection()
     def _build(self, pattern: int) -> _Table:
         table = _Table()
         bound: list[tuple[int, int]] = []

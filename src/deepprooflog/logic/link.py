@@ -38,6 +38,7 @@ class Database(Protocol):
 
     def candidates(self, functor: Functor, args: Sequence[Term]) -> Sequence[Clause]: ...
     def defines(self, functor: Functor) -> bool: ...
+    def size(self, functor: Functor) -> int: ...
     def is_stochastic(self, functor: Functor) -> bool: ...
 
 
@@ -104,11 +105,10 @@ class Code:
 
     def _make(self, functor: Functor) -> Run:
         expand = self.program.is_stochastic(functor)
-        if self.compiled:
+        if self.compiled and self.program.size(functor) <= MAX_COMPILED:
             every = self.program.candidates(functor, tuple([Var() for _ in range(functor.arity)]))
-            if len(every) <= MAX_COMPILED:
-                clauses = _with_domains(every) if expand else every
-                return indexed(clauses, [self.origin(c) for c in clauses])
+            clauses = _with_domains(every) if expand else every
+            return indexed(clauses, [self.origin(c) for c in clauses])
 
         def candidates(args: Args) -> Sequence[Clause]:
             found = self.program.candidates(functor, args)

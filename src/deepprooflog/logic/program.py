@@ -101,6 +101,10 @@ class Program:
         """True when the program has clauses (or a `dynamic` declaration) for the predicate."""
         return functor in self.predicates
 
+    def size(self, functor: Functor) -> int:
+        """How many clauses a predicate has; those that a view leaves out are counted too."""
+        return len(self.predicates[functor].entries)
+
     def candidates(self, functor: Functor, args: Sequence[Term]) -> Sequence[Clause]:
         """The clauses that may match a call, in source order."""
         found = self.predicates[functor].entries.candidates(args)
