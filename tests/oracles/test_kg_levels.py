@@ -45,9 +45,7 @@ def _proved(program: dpl.Program, query: str, budget: dpl.Budget) -> bool:
     """Whether there is a proof within the budget."""
     try:
         return dpl.provable(program, query, budget=budget)
-    except dpl.ProgramError as error:
-        if "no proof" not in str(error):
-            raise
+    except dpl.Inexact:
         return False
 
 

@@ -74,7 +74,10 @@ def test_learns_mnist(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     from deepprooflog.recipes.addition_run import train
 
     monkeypatch.setenv("DEEPPROOFLOG_DATA", str(data_dir))
-    given = {"n": 4, "sums": 600, "epochs": 3, "batch": 8, "augment": "none", "average": 0.9}
+    given = {
+        "n": 4, "sums": 600, "epochs": 3, "batch": 8, "lr": 0.004, "augment": "none",
+        "average": 0.9,
+    }  # fmt: skip
     result = train("mnist-addition", given, tmp_path / "run", progress=False)
     assert result["test_sums"] == 1250
     assert float(str(result["digit_accuracy"])) > 0.8
