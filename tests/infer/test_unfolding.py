@@ -91,7 +91,7 @@ def networks(program: dpl.Program) -> dict[str, torch.nn.Module]:
     return {name: known[name].double() for name in program.networks()}
 
 
-def both(text: str, goals: list[str | dpl.Query]) -> Compiled:
+def check_both(text: str, goals: list[str | dpl.Query]) -> Compiled:
     """Compare unfolded and explored log-probabilities and gradients; returns the unfolded batch."""
     program = dpl.Program(text)
     model = dpl.Model(program, networks=networks(program))
@@ -126,7 +126,7 @@ def sums(n: int, count: int) -> list[str | dpl.Query]:
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
 def test_addition_is_a_chain(n: int) -> None:
     """Every sum unfolds into two goals a column, whatever its digits."""
-    compiled = both(ADDITION, sums(n, 12))
+    compiled = check_both(ADDITION, sums(n, 12))
     assert not compiled.graphs
     assert not compiled.tabled
     (part,) = compiled.unfolded
@@ -143,7 +143,7 @@ def test_sums_that_cannot_be() -> None:
         dpl.Program(ADDITION), networks={"digit_net": torch.nn.Linear(3, 10).double()}
     )
     assert model.log_prob(goals).tolist() == [-math.inf] * 4
-    both(ADDITION, goals)
+    check_both(ADDITION, goals)
 
 
 def test_selection_and_new_tensors() -> None:
@@ -166,18 +166,18 @@ def test_selection_and_new_tensors() -> None:
 
 @pytest.mark.parametrize("word", ["a", "ab", "bba", "abababbaab"])
 def test_hidden_markov_model(word: str) -> None:
-    assert both(HMM, [f"hmm([{','.join(word)}])", "hmm([b,b])"]).unfolded
+    assert check_both(HMM, [f"hmm([{','.join(word)}])", "hmm([b,b])"]).unfolded
 
 
 @pytest.mark.parametrize("goal", ["at(a,[a,b,c])", "at(b,[b,a,a])", "at(c,[a,b])", "at(a,[a,a])"])
 def test_branches_that_fail_late(goal: str) -> None:
     """A goal that succeeds at once beside a branch that dies some steps later."""
-    both("1/3 :: at(X, [X|_]). 2/3 :: at(X, [_|Xs]) :- at(X, Xs).", [goal])
+    check_both("1/3 :: at(X, [X|_]). 2/3 :: at(X, [_|Xs]) :- at(X, Xs).", [goal])
 
 
 def test_grammar_and_other_lengths_together() -> None:
     goals: list[str | dpl.Query] = [f"s([{','.join(w)}], [])" for w in ("a", "ab", "bbbb", "c")]
-    both(GRAMMAR, goals)
+    check_both(GRAMMAR, goals)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -187,7 +187,7 @@ def test_accumulated_lists(n: int) -> None:
         dpl.goal("same(X, D)", X=tensors(n), D=[(3 * i + k) % 10 for i in range(n)])
         for k in range(3)
     ]
-    both(REVERSED, goals)
+    check_both(REVERSED, goals)
 
 
 @pytest.mark.parametrize("n", [1, 3, 6])
@@ -195,29 +195,29 @@ def test_wide_layers(n: int) -> None:
     goals: list[str | dpl.Query] = [
         dpl.goal("total(X, T)", X=tensors(n), T=t) for t in (0, 4 * n, 9 * n, 9 * n + 1)
     ]
-    both(TOTAL, goals)
+    check_both(TOTAL, goals)
 
 
 def test_guards_look_at_whole_terms() -> None:
     goals: list[str | dpl.Query] = [
         dpl.goal("big(X, [], N)", X=tensors(2), N=k) for k in (0, 1, 2, 3)
     ]
-    both(GUARDED, goals)
+    check_both(GUARDED, goals)
 
 
 def test_networks_of_two_inputs_and_labels() -> None:
     goals: list[str | dpl.Query] = [dpl.goal("chain(X)", X=tensors(n)) for n in (1, 2, 4, 4)]
-    both(PAIRS, goals)
+    check_both(PAIRS, goals)
 
 
 def test_a_tensor_read_twice() -> None:
     """An element shared by two steps, and one tensor in two goals."""
     x = tensors(3)
-    both(SORTED, [dpl.goal("sorted(X)", X=x), dpl.goal("sorted(X)", X=[x[2], x[0]])])
+    check_both(SORTED, [dpl.goal("sorted(X)", X=x), dpl.goal("sorted(X)", X=[x[2], x[0]])])
 
 
 def test_open_goals_and_several_atoms() -> None:
-    both(HMM, ["hmm([a,b]), hmm([b])", "init(S), go(S, [a,b])", "em(s1, O), go(s2, [O,O])"])
+    check_both(HMM, ["hmm([a,b]), hmm([b])", "init(S), go(S, [a,b])", "em(s1, O), go(s2, [O,O])"])
 
 
 def test_the_whole_chain_of_500_digits() -> None:
@@ -252,4 +252,4 @@ def test_random_lists(left: list[str], right: list[str], goal: str) -> None:
     nested([L|Ls]) :- walk(L, Ls), coin(h), nested(Ls).
     """
     written = goal.replace("L", f"[{','.join(left)}]").replace("M", f"[{','.join(right)}]")
-    both(text, [written])
+    check_both(text, [written])

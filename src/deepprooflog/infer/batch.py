@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepprooflog.errors import Inexact, ModelError
+from deepprooflog.errors import Inexact
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import RECURSION
 from deepprooflog.graph.flat import Asked as AskedRows
@@ -29,6 +29,7 @@ from deepprooflog.graph.pattern import WholeTensors
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.graph.templates import Bundle, bundle, place_tensors
 from deepprooflog.graph.unfold import unfold
+from deepprooflog.infer.bank import Bank, moved, replaced, stacked
 from deepprooflog.infer.chain import Chains, chain_log_prob, find_chains
 from deepprooflog.infer.exact import Layered, layered, log_values
 from deepprooflog.infer.shapes import Shape, find_shapes, shape_log_prob
@@ -47,8 +48,6 @@ from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.score.weigh import Asked, edge_weights, network_of, stack
 from deepprooflog.syntax.terms import Slot, Struct, deref
-
-Bank = Tensor | list[Tensor]
 
 
 @dataclass(frozen=True)
@@ -102,18 +101,14 @@ class Compiled:
 
     def with_bank(self, bank: Sequence[Tensor] | Tensor) -> Compiled:
         """The same goals over other tensors: a new epoch's augmentation, without rebuilding."""
-        if len(bank) != len(self.bank):
-            raise ModelError(f"the batch has {len(self.bank)} tensors, not {len(bank)}")
-        return replace(self, bank=bank if isinstance(bank, Tensor) else list(bank))
+        return replace(self, bank=replaced(self.bank, bank))
 
     def to(self, device: torch.device | str) -> Compiled:
         """The same batch with its tensors and indices on a device."""
         target = torch.device(device)
-        bank = self.bank
-        moved = bank.to(target) if isinstance(bank, Tensor) else [t.to(target) for t in bank]
         unfolded = [u.to(target) for u in self.unfolded]
         graphs = [replace(g, layers=g.layers.to(target)) for g in self.graphs]
-        return replace(self, bank=moved, unfolded=unfolded, graphs=graphs)
+        return replace(self, bank=moved(self.bank, target), unfolded=unfolded, graphs=graphs)
 
 
 def compile_batch(
@@ -141,7 +136,7 @@ def compile_batch(
         for i in item.queries.reshape(-1).tolist():
             tabled.append(_tabulate(program, i, batch.goals[i], item.graph, local, budget))
     return Compiled(
-        len(queries), lambda i: str(queries[i]), unfolded, graphs, tabled, _stacked(bank)
+        len(queries), lambda i: str(queries[i]), unfolded, graphs, tabled, stacked(bank)
     )
 
 
@@ -190,12 +185,6 @@ def _banked(own: Ints, placed: Sequence[Sequence[int]]) -> Ints:
     for i, p in enumerate(placed):
         table[i, : len(p)] = p
     return np.take_along_axis(table, own.reshape(len(placed), -1), axis=1).reshape(own.shape)
-
-
-def _stacked(bank: Sequence[object]) -> Bank:
-    tensors = [torch.as_tensor(t) for t in bank]
-    shapes = {(tuple(t.shape), t.dtype, t.device) for t in tensors}
-    return torch.stack(tensors) if len(shapes) == 1 else tensors
 
 
 def _tabulate(

@@ -18,13 +18,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepprooflog.errors import ModelError
 from deepprooflog.graph.explore import RECURSION, explore
 from deepprooflog.graph.flat import Ints, flatten
 from deepprooflog.graph.macro import Templates
 from deepprooflog.graph.pattern import WholeTensors
 from deepprooflog.graph.templates import Bundle, bundle, place_tensors, renumber
 from deepprooflog.graph.unfold import unfold
+from deepprooflog.infer.bank import Bank, moved, replaced, stacked
 from deepprooflog.infer.flatarena import FlatPart, distances, flat_part
 from deepprooflog.infer.frontier import Frontier
 from deepprooflog.infer.particles import Arena, Ground
@@ -39,7 +39,6 @@ from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.score.weigh import Asked, edge_weights
 
-Bank = Tensor | list[Tensor]
 Form = Literal["auto", "graph", "steps"]
 
 
@@ -70,17 +69,13 @@ class Paths:
 
     def with_bank(self, bank: Sequence[Tensor] | Tensor) -> Paths:
         """The same queries over other tensors, without unfolding again."""
-        if len(bank) != len(self.bank):
-            raise ModelError(f"the batch has {len(self.bank)} tensors, not {len(bank)}")
-        return replace(self, bank=bank if isinstance(bank, Tensor) else list(bank))
+        return replace(self, bank=replaced(self.bank, bank))
 
     def to(self, device: torch.device | str) -> Paths:
         """The same batch with its tensors and indices on a device."""
         target = torch.device(device)
-        bank = self.bank
-        moved = bank.to(target) if isinstance(bank, Tensor) else [t.to(target) for t in bank]
         flat = None if self.flat is None else self.flat.to(target)
-        return replace(self, bank=moved, flat=flat)
+        return replace(self, bank=moved(self.bank, target), flat=flat)
 
 
 def prepare(
@@ -112,7 +107,7 @@ def prepare(
             else:
                 wandering.extend(item.queries.reshape(-1).tolist())
     goals = {i: start(renumber(queries[i].atoms, placed[i])[0], interner) for i in wandering}
-    return Paths(program, len(queries), flat, tuple(bundles), goals, interner, _stacked(bank))
+    return Paths(program, len(queries), flat, tuple(bundles), goals, interner, stacked(bank))
 
 
 def _unfold(
@@ -146,12 +141,6 @@ def _bundle_part(item: Bundle) -> BundlePart:
     distance = distances(graph.nodes, graph.source, graph.target, true)
     keep = np.nonzero((distance[graph.source] >= 0) & (distance[graph.target] >= 0))[0]
     return BundlePart(item, edge_table(graph.choices), keep, distance)
-
-
-def _stacked(bank: Sequence[object]) -> Bank:
-    tensors = [torch.as_tensor(t) for t in bank]
-    shapes = {(tuple(t.shape), t.dtype, t.device) for t in tensors}
-    return torch.stack(tensors) if len(shapes) == 1 else tensors
 
 
 def grounds(

@@ -216,9 +216,15 @@ def unknown_predicate(
     return UnknownPredicate(
         f"existence_error(procedure,{functor}): no clause defines {functor}",
         term=Struct(ERROR, (formal, Var())),
-        hint=f"did you mean {near}?" if near else None,
+        hint=f"did you mean {near}?" if near else _defined(program),
         **_place(clause),
     )
+
+
+def _defined(program: Database) -> str | None:
+    """The program's own predicates, where they are few enough to read."""
+    own = sorted(map(str, getattr(program, "predicates", ())))
+    return f"the program defines {', '.join(own)}" if 0 < len(own) <= 8 else None
 
 
 def similar(program: Database, functor: Functor) -> str | None:
