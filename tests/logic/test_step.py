@@ -315,18 +315,18 @@ def test_a_guard_in_a_body_is_a_later_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "meant"),
+    ("query", "hint"),
     [
-        ("siblings(a, X)", "sibling/2"),
-        ("sibling(a)", "sibling/2"),
-        ("apend(X, Y, Z)", "append/3"),
-        ("zebra(X)", None),
+        ("siblings(a, X)", "did you mean sibling/2?"),
+        ("sibling(a)", "did you mean sibling/2?"),
+        ("apend(X, Y, Z)", "did you mean append/3?"),
+        ("zebra(X)", "the program defines brother/2, parent/2, sibling/2, uncle/2"),
     ],
 )
-def test_a_predicate_no_clause_defines_is_an_error(query: str, meant: str | None) -> None:
+def test_a_predicate_no_clause_defines_is_an_error(query: str, hint: str) -> None:
     with pytest.raises(ProgramError, match=f"no clause defines {query.split('(')[0]}/") as caught:
         rows(UNCLE, query)
-    assert caught.value.hint == (None if meant is None else f"did you mean {meant}?")
+    assert caught.value.hint == hint
 
 
 def test_a_declared_predicate_without_clauses_just_fails() -> None:
