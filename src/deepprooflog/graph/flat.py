@@ -61,7 +61,7 @@ Part = tuple[Ints, Ints, Floats, Ints, Ints, Ints, Ints]
 
 
 class _Builder:
-    """Collects edges template by template; instances of a template are handled together."""
+    """Numbers for the nodes inside templates, the networks and the trainable clauses met."""
 
     def __init__(self, instances: Instances) -> None:
         self.extra = instances.count
@@ -69,9 +69,6 @@ class _Builder:
         self.clause_of: list[Clause] = []
         self.labels: dict[int, int] = {}
         self.clauses: list[Clause] = []
-        self.node_query: list[tuple[Ints, Ints, Ints]] = []
-        self.edges: list[tuple[Ints, Ints, Floats, Ints, Ints, Ints]] = []
-        # For each factor: [edges, arity] slots, padded; row numbers come at the end.
 
     def network(self, choice: Choice) -> int:
         clause = choice.clause
