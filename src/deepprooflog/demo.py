@@ -94,7 +94,7 @@ def _addition() -> dict[str, object]:
     import torch
 
     from deepprooflog.data.digits import small_digits
-    from deepprooflog.learn.augment import Affine
+    from deepprooflog.learn.augment import Distort
     from deepprooflog.recipes.addition import threads
     from deepprooflog.recipes.lenet import small_net
     from deepprooflog.recipes.sums import accuracy, consecutive, goals
@@ -105,7 +105,7 @@ def _addition() -> dict[str, object]:
     train, test = small_digits()
     images, held_out = (torch.from_numpy(d.images).unsqueeze(1) for d in (train, test))
     # In training each picture is turned and shifted a little; in use the layer does nothing.
-    network = torch.nn.Sequential(Affine(8, 0.08, 0.05, 0.1), small_net())
+    network = torch.nn.Sequential(Distort(8, 0.08, 0.05, 0.1), small_net())
     model = dpl.Model(dpl.Program(ADDITION), networks={"digits": network})
     questions = goals(consecutive(train.labels, 2), images.unbind(0))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
-from deepprooflog.learn.augment import Affine
+from deepprooflog.learn.augment import Distort
 
 
 def dot(row: int, column: int, size: int = 9) -> torch.Tensor:
@@ -23,13 +24,13 @@ def centre(pictures: torch.Tensor) -> torch.Tensor:
     )
 
 
-def only(**amount: float) -> Affine:
-    return Affine(**{**dict.fromkeys(("rotation", "scale", "shift", "shear"), 0.0), **amount})
+def only(**amount: float) -> Distort:
+    return Distort(**{**dict.fromkeys(("rotation", "scale", "shift", "shear"), 0.0), **amount})
 
 
 def test_nothing_happens_in_evaluation() -> None:
     x = torch.rand(3, 1, 9, 9)
-    assert Affine().eval()(x) is x
+    assert Distort().eval()(x) is x
 
 
 def test_a_shift_moves_by_at_most_its_share() -> None:
@@ -60,10 +61,31 @@ def test_background_comes_in_from_outside() -> None:
     """A picture of one value stays it, whatever the distortion: the border goes on outside."""
     torch.manual_seed(0)
     grey = torch.full((20, 1, 9, 9), -0.42)
-    assert float((Affine(90, 0.5, 0.5, 0.5)(grey) + 0.42).abs().max()) < 1e-5
+    assert float((Distort(90, 0.5, 0.5, 0.5)(grey) + 0.42).abs().max()) < 1e-5
 
 
 def test_each_picture_has_its_own_draw() -> None:
     torch.manual_seed(0)
-    out = Affine()(torch.rand(1, 1, 9, 9).expand(2, 1, 9, 9))
+    out = Distort()(torch.rand(1, 1, 9, 9).expand(2, 1, 9, 9))
     assert not torch.equal(out[0], out[1])
+
+
+def test_the_elastic_field_bends() -> None:
+    """Points move by their own amounts, of the standard deviation asked for on average."""
+    torch.manual_seed(0)
+    layer = only(elastic=0.05)
+    field = layer._field(torch.zeros(400, 1, 28, 28))
+    assert field.shape == (400, 28, 28, 2)
+    corners = field[:, [0, 0, -1, -1], [0, -1, 0, -1]]
+    assert float(corners.std()) == pytest.approx(0.1, rel=0.1)
+    straight = (field[:, 0, 0] + field[:, 0, -1]) / 2
+    assert float((field[:, 0, 13] - straight).abs().mean()) > 0.02
+    near = (field[:, 1:] - field[:, :-1]).abs().mean()
+    assert float(near) < 0.25 * float(field.abs().mean())
+
+
+def test_the_elastic_field_grows_with_the_share() -> None:
+    layer = only(elastic=0.05)
+    layer.grow(0.0)
+    x = torch.rand(3, 1, 9, 9)
+    assert torch.allclose(layer(x), x, atol=1e-6)

@@ -17,9 +17,9 @@ def test_rows_and_repetition(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(arguments) == 0
     first = capsys.readouterr().out.splitlines()
     assert len(first) == 2 + 2 * 3, "a heading, then two runs and their mean for each n"
-    assert first[4].startswith("| dp | affine | 1 | mean ± sd |")
+    assert first[4].startswith("| dp | elastic | 1 | mean ± sd |")
     runs = {path.name for path in tmp_path.iterdir()}
-    assert runs == {f"dp-affine-n{n}-s{s}" for n in (1, 2) for s in (0, 1)}
+    assert runs == {f"dp-elastic-n{n}-s{s}" for n in (1, 2) for s in (0, 1)}
     written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("checkpoint.pt")}
     assert main(arguments) == 0
     assert capsys.readouterr().out.splitlines() == first

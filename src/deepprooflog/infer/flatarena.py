@@ -4,13 +4,15 @@
 
 θ is one vector: log 1, the trainable labels, then the networks' outputs for the rows that the
 selected queries ask for. Steps and rows of a query stand next to each other, so that selecting
-queries is copying ranges.
+queries is copying ranges: as long as each is, or all as long as the longest (`padded`), so that the
+sizes do not depend on the selection and a GPU need not be asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -32,18 +34,22 @@ class Rows:
     """What one network reads for each query, as numbers into the bank."""
 
     asked: Asked
-    first: Ints  # [Q + 1] rows of query q are first[q] … first[q + 1] − 1
+    first: Tensor  # [Q + 1] rows of query q are first[q] … first[q + 1] − 1
+    most: int  # rows of any one query
     bank: Tensor  # [R, arity]
     alone: bool  # no two rows are the same
 
 
 @dataclass(frozen=True)
 class FlatPart:
-    """Live goals and steps of unfolded queries, sorted by query."""
+    """Live goals and steps of unfolded queries, sorted by query and steps from its root."""
 
-    roots: Ints  # [Q] a goal, TRUE, or NOWHERE for a query without a derivation
-    first_node: Ints  # [Q + 1] goals of query q, True not among them
-    first_edge: Ints  # [Q + 1]
+    roots: Tensor  # [Q] a goal, TRUE, or NOWHERE for a query without a derivation
+    first_node: Tensor  # [Q + 1] goals of query q, True not among them
+    first_edge: Tensor  # [Q + 1]
+    levels: Tensor  # [Q, D + 2] where the goals d steps from the root of query q begin
+    most: tuple[int, int]  # goals and steps of any one query
+    longest: int | None  # steps of the longest derivation; None where derivations have no end
     begin: Tensor  # [N] steps of each goal
     end: Tensor  # [N]
     distance: Tensor  # [N] fewest steps to True
@@ -61,31 +67,39 @@ class FlatPart:
         if self.begin.device == device:
             return self
         moved = {name: getattr(self, name).to(device) for name in TENSORS}
-        networks = tuple(replace(r, bank=r.bank.to(device)) for r in self.networks)
+        networks = tuple(
+            replace(r, bank=r.bank.to(device), first=r.first.to(device)) for r in self.networks
+        )
         return replace(self, networks=networks, **moved)
 
     def arena(
         self,
-        queries: Ints,
+        queries: Tensor,
         bank: Sequence[Tensor] | Tensor,
         networks: Mapping[str, Network],
         labels: Labels,
+        *,
+        padded: bool = False,
     ) -> Arena:
         """The arena of some queries, in this order; a query may come twice."""
-        device = self.begin.device
-        edges, edge_of, edge_shift = _ranges(self.first_edge, queries, device)
-        nodes, node_of, node_shift = _ranges(self.first_node, queries, device)
+        most = self.most if padded else (None, None)
+        nodes = _ranges(self.first_node, queries, most[0])
+        edges = _ranges(self.first_edge, queries, most[1])
         # In the arena goal 0 is True, and the goals of the first query begin at 1.
-        shift = node_shift + 1
-        source = self.source[edges] + shift[edge_of]
-        target = self.target[edges]
-        target = torch.where(target == TRUE, 0, target + shift[edge_of])
+        shift = nodes.shift + 1
+        source = self.source[edges.index] + shift[edges.of]
+        target = self.target[edges.index]
+        target = torch.where(target == TRUE, 0, target + shift[edges.of])
         zero = self.begin.new_zeros(1)
-        begin = torch.cat([zero, self.begin[nodes] + edge_shift[node_of]])
-        end = torch.cat([zero, self.end[nodes] + edge_shift[node_of]])
-        true = torch.zeros(len(begin), dtype=torch.bool, device=device)
-        true[0] = True
-        roots = torch.as_tensor(self.roots[queries], device=device)
+        begin = torch.cat([zero, self.begin[nodes.index] + edges.shift[nodes.of]])
+        end = torch.cat([zero, self.end[nodes.index] + edges.shift[nodes.of]])
+        true = torch.arange(len(begin), device=begin.device) == 0
+        roots = self.roots[queries]
+        weights = self._weights(edges, queries, bank, networks, labels, padded)
+        if padded:
+            # What is there for its length only belongs to True, which has no steps, and weighs 0.
+            source, target = source * edges.there, target * edges.there
+            weights = torch.where(edges.there, weights, -torch.inf)
         return Arena(
             roots=torch.where(roots >= 0, roots + shift, torch.where(roots == TRUE, 0, -1)),
             true=true,
@@ -93,54 +107,70 @@ class FlatPart:
             end=end,
             source=source,
             target=target,
-            weights=self._weights(edges, edge_of, queries, bank, networks, labels),
-            distance=torch.cat([zero, self.distance[nodes]]),
+            weights=weights,
+            distance=torch.cat([zero, self.distance[nodes.index]]),
+            longest=self.longest,
+            levels=self.levels[queries] + shift[:, None],
         )
 
     def _weights(
         self,
-        edges: Tensor,
-        edge_of: Tensor,
-        queries: Ints,
+        edges: Ranges,
+        queries: Tensor,
         bank: Sequence[Tensor] | Tensor,
         networks: Mapping[str, Network],
         labels: Labels,
+        padded: bool,
     ) -> Tensor:
-        device = self.begin.device
-        kind, row, column = self.kind[edges], self.row[edges], self.column[edges]
+        index = edges.index
+        kind, row, column = self.kind[index], self.row[index], self.column[index]
         used = labels.log_values()
         used = used[labels.numbers(self.clauses)] if self.clauses else used[:0]
         parts = [used.new_zeros(1), used]
         entry = torch.where(kind == LABEL, column + 1, 0)
         count = 1 + len(used)
         for number, asked in enumerate(self.networks):
-            rows, _, shift = _ranges(asked.first, queries, device)
-            log = _ask(asked, asked.bank[rows], bank, networks, device)
-            place = count + (row + shift[edge_of][:, None]) * asked.asked.domain + column
-            entry = torch.where(kind == number, place, entry)
+            rows = _ranges(asked.first, queries, asked.most if padded else None)
+            log = _ask(asked, asked.bank[rows.index], bank, networks, padded)
+            place = count + (row + rows.shift[edges.of][:, None]) * asked.asked.domain + column
+            entry = torch.where((kind == number) & edges.there[:, None], place, entry)
             parts.append(log.reshape(-1))
             count += len(parts[-1])
         theta = torch.cat(parts)
-        return theta[entry].sum(1) + self.constant[edges]
+        return theta[entry].sum(1) + self.constant[index]
 
 
-TENSORS = ("begin", "end", "distance", "source", "target", "constant", "kind", "row", "column")
+TENSORS = (
+    "roots", "first_node", "first_edge", "levels", "begin", "end", "distance", "source", "target",
+    "constant", "kind", "row", "column",
+)  # fmt: skip
 
 
-def _ranges(first: Ints, queries: Ints, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """The items of some queries one after another.
+class Ranges(NamedTuple):
+    """The items of some queries one after another."""
 
-    For each item its number and its query's place; for each query what to add to its numbers to
-    get their places among the items.
-    """
+    index: Tensor  # [items] the number of each
+    of: Tensor  # [items] its query's place
+    shift: Tensor  # [queries] what to add to a number for its place among the items
+    there: Tensor  # [items] False for what only fills up
+
+
+def _ranges(first: Tensor, queries: Tensor, most: int | None) -> Ranges:
+    """The items `first[q]` … `first[q + 1]` − 1 of each query, filled up to `most` where given."""
+    device = first.device
     begin, count = first[queries], first[queries + 1] - first[queries]
-    total = int(count.sum())
-    shift = np.cumsum(count) - count - begin
-    shifts = torch.as_tensor(shift, device=device)
-    counts = torch.as_tensor(count, device=device)
     place = torch.arange(len(queries), device=device)
-    place = place.repeat_interleave(counts, output_size=total)
-    return torch.arange(total, device=device) - shifts[place], place, shifts
+    if most is not None:
+        step = torch.arange(most, device=device)
+        there = step < count[:, None]
+        index = torch.where(there, begin[:, None] + step, 0)
+        shift = place * most - begin
+        return Ranges(index.reshape(-1), place.repeat_interleave(most), shift, there.reshape(-1))
+    total = int(count.sum())
+    shift = torch.cumsum(count, 0) - count - begin
+    of = place.repeat_interleave(count, output_size=total)
+    index = torch.arange(total, device=device) - shift[of]
+    return Ranges(index, of, shift, torch.ones_like(index, dtype=torch.bool))
 
 
 def _ask(
@@ -148,11 +178,11 @@ def _ask(
     numbers: Tensor,
     bank: Sequence[Tensor] | Tensor,
     networks: Mapping[str, Network],
-    device: torch.device,
+    padded: bool,
 ) -> Tensor:
-    asked = rows.asked
+    asked, device = rows.asked, rows.bank.device
     inverse: Tensor | None = None
-    if not rows.alone:
+    if not rows.alone and not padded:
         numbers, inverse = torch.unique(numbers, dim=0, return_inverse=True)
     net = network_of(networks, asked.network, asked.clause)
     if not len(numbers):
@@ -173,8 +203,10 @@ def flat_part(flat: Flat, placed: Sequence[Sequence[int]]) -> FlatPart:
     true = np.zeros(1, dtype=np.int64)
     distance = distances(len(flat.query), flat.source[able], flat.target[able], true)
     live = distance >= 0
+    starts = np.unique(flat.roots[flat.roots > 0])
+    depth = distances(len(flat.query), flat.target[able], flat.source[able], starts)
     keep = np.nonzero(live & (flat.query >= 0))[0]
-    keep = keep[np.argsort(flat.query[keep], kind="stable")]
+    keep = keep[np.lexsort((depth[keep], flat.query[keep]))]
     number = np.full(len(flat.query), -1, dtype=np.int64)
     number[keep] = np.arange(len(keep))
     edges = able[live[flat.source[able]] & live[flat.target[able]]]
@@ -185,10 +217,17 @@ def flat_part(flat: Flat, placed: Sequence[Sequence[int]]) -> FlatPart:
     node_query = flat.query[keep]
     roots = np.where(flat.roots == 0, TRUE, number[flat.roots])
     roots[flat.roots < 0] = NOWHERE
+    first_node = np.searchsorted(node_query, np.arange(queries + 1))
+    first_edge = np.searchsorted(node_query[source], np.arange(queries + 1))
+    # A goal that no root leads to is in no derivation; it must not make derivations look long.
+    met = depth[keep] >= 0
     return FlatPart(
-        roots=roots,
-        first_node=np.searchsorted(node_query, np.arange(queries + 1)),
-        first_edge=np.searchsorted(node_query[source], np.arange(queries + 1)),
+        roots=torch.as_tensor(roots),
+        first_node=torch.as_tensor(first_node),
+        first_edge=torch.as_tensor(first_edge),
+        levels=torch.as_tensor(_levels(queries, node_query[met], depth[keep][met])),
+        most=(_most(first_node), _most(first_edge)),
+        longest=longest(len(keep), source, target),
         begin=torch.as_tensor(first[:-1]),
         end=torch.as_tensor(first[1:]),
         distance=torch.as_tensor(distance[keep]),
@@ -211,7 +250,36 @@ def _rows(asked: Asked, queries: int, placed: Sequence[Sequence[int]]) -> Rows:
     bank = table[asked.query[:, None], asked.slots]
     alone = len(np.unique(bank, axis=0)) == len(bank)
     first = np.searchsorted(asked.query, np.arange(queries + 1))
-    return Rows(asked, first, torch.as_tensor(bank), alone)
+    return Rows(asked, torch.as_tensor(first), _most(first), torch.as_tensor(bank), alone)
+
+
+def _most(first: Ints) -> int:
+    return int(np.diff(first).max(initial=0))
+
+
+def _levels(queries: int, query: Ints, depth: Ints) -> Ints:
+    """Where the goals of each query and depth begin, among goals sorted by both."""
+    width = int(depth.max(initial=0)) + 2
+    wanted = np.arange(queries)[:, None] * width + np.arange(width)
+    found: Ints = np.searchsorted(query * width + depth, wanted)
+    return found
+
+
+def longest(nodes: int, source: Ints, target: Ints) -> int | None:
+    """The most steps from any goal to True (a negative target); None where steps form a cycle."""
+    inner = np.nonzero(target >= 0)[0]
+    first = np.searchsorted(source[inner], np.arange(nodes + 1))
+    waiting = np.bincount(target[inner], minlength=nodes)
+    front = np.nonzero(waiting == 0)[0]
+    done, steps = 0, 0
+    while len(front):
+        done, steps = done + len(front), steps + 1
+        count = first[front + 1] - first[front]
+        at = np.arange(count.sum()) + np.repeat(first[front] - (np.cumsum(count) - count), count)
+        reached, times = np.unique(target[inner[at]], return_counts=True)
+        waiting[reached] -= times
+        front = reached[waiting[reached] == 0]
+    return steps if done == nodes else None
 
 
 def distances(nodes: int, source: Ints, target: Ints, ends: Ints) -> Ints:

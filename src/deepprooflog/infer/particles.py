@@ -34,6 +34,9 @@ class Arena:
     target: Int[Tensor, "edges"]
     weights: Float[Tensor, "edges"]  # log-weights, differentiable
     distance: Int[Tensor, "nodes"]  # fewest steps to True; 0 where that is not known
+    longest: int | None = None  # no derivation has more steps; None where that is not known
+    # Where the goals first met d steps from the root of query q begin; the last columns their end.
+    levels: Int[Tensor, "queries depths"] | None = None
 
     def at(self, nodes: Int[Tensor, "queries particles"]) -> Arena:
         """The arena when particles stand at these goals: everything is known already."""

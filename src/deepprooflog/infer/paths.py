@@ -154,13 +154,17 @@ def grounds(
 
     Each comes with the places of its queries in the result.
     """
-    wanted = np.arange(len(paths)) if select is None else _numbers(select)
     device = labels.logits.device
     result: list[tuple[Ints, Ground]] = []
     if paths.flat is not None:
         part = paths.flat.to(device)
-        arena = part.arena(wanted, paths.bank, networks, labels)
-        return [(np.arange(len(wanted)), arena)]
+        some = torch.arange(len(paths)) if select is None else torch.as_tensor(select).reshape(-1)
+        # A selection that is on the GPU already stays there: nothing waits for the device.
+        arena = part.arena(
+            some.to(device), paths.bank, networks, labels, padded=some.device.type != "cpu"
+        )
+        return [(np.arange(len(some)), arena)]
+    wanted = np.arange(len(paths)) if select is None else _numbers(select)
     places, arenas = _bundle_arenas(paths, wanted, networks, labels, scorer)
     result.extend(zip(places, arenas, strict=True))
     where = np.asarray([i for i, q in enumerate(wanted.tolist()) if q in paths.goals], dtype=int)

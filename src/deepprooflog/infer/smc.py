@@ -83,16 +83,23 @@ def smc(
     backward: bool = False,
     patience: int = PATIENCE,
     max_steps: int = 100_000,
+    starts: Int[Tensor, "queries particles"] | None = None,
+    horizon: int | None = None,
 ) -> Survivors:
     """Run K particles for each query until all have reached True or died.
 
     `resample_below` is the share of K the effective sample size may fall to: 0 never resamples
     (importance sampling), anything above 1 does at every step. `backward` draws the derivations
     anew from the end through all stored particles, which repairs what resampling merged.
+
+    `starts` puts the particles at goals of your choice (−1: nowhere) in place of the roots; with
+    a `horizon` of h steps all that are alive after h steps count as if they had reached True.
     """
+    if starts is None:
+        starts = ground.roots[:, None].expand(-1, particles)
     with torch.no_grad():
-        run = _Run(ground, particles, generator, resample_below, look_ahead)
-        return run.run(patience, max_steps, backward)
+        run = _Run(ground, starts, generator, resample_below, look_ahead)
+        return run.run(patience, max_steps, backward, horizon)
 
 
 class _Run:
@@ -101,46 +108,50 @@ class _Run:
     def __init__(
         self,
         ground: Ground,
-        particles: int,
+        starts: Int[Tensor, "queries particles"],
         generator: torch.Generator | None,
         resample_below: float,
         look_ahead: LookAhead | None,
     ) -> None:
-        roots = ground.roots
+        queries, particles = starts.shape
         self.ground = ground
         self.generator = generator
         self.look_ahead = look_ahead
         self.least = resample_below * particles
-        self.device = roots.device
-        shape = (len(roots), particles)
-        self.nodes = roots.clamp_min(0)[:, None].expand(shape).contiguous()
-        self.same = torch.arange(particles, device=self.device).expand(shape)
-        dead = (roots < 0)[:, None].expand(shape)
-        self.log_w = torch.zeros(shape, dtype=torch.float64, device=self.device)
-        self.log_w = self.log_w.masked_fill(dead, -torch.inf)
+        self.device = starts.device
+        self.nodes = starts.clamp_min(0).contiguous()
+        self.same = torch.arange(particles, device=self.device).expand(starts.shape)
+        self.log_w = torch.zeros(starts.shape, dtype=torch.float64, device=self.device)
+        self.log_w = self.log_w.masked_fill(starts < 0, -torch.inf)
         self.height = torch.zeros_like(self.log_w)  # log h where each particle stands
-        self.log_p = torch.zeros(len(roots), dtype=torch.float64, device=self.device)
-        self.resampled = torch.zeros(len(roots), dtype=torch.int64, device=self.device)
+        self.log_p = torch.zeros(queries, dtype=torch.float64, device=self.device)
+        self.resampled = torch.zeros(queries, dtype=torch.int64, device=self.device)
         self.edges: list[Tensor] = []
         self.ancestors: list[Tensor] = []
         self.moments: list[Moment] = []
         self._arena: Arena | None = None
 
-    def run(self, patience: int, max_steps: int, backward: bool) -> Survivors:
+    def run(self, patience: int, max_steps: int, backward: bool, horizon: int | None) -> Survivors:
         arena, table, ahead = self._look()
-        masked = patience + 2 * int(arena.distance.max())
+        # Where all derivations end, none need die, and how many steps to take is known.
+        masked, steps, asks = max_steps, max_steps, self.device.type == "cpu"
+        if arena.longest is not None:
+            steps = min(steps, arena.longest)
+        else:
+            masked, asks = patience + 2 * int(arena.distance.max()), True
+        steps = steps if horizon is None else min(steps, horizon)
         if ahead is not None:
             self.height = ahead[self.nodes]
             self.log_w = self.log_w + self.height
         self._keep(backward)
-        for step in range(max_steps):
-            if (self.device.type == "cpu" or step % LOOK == 0) and self._over(arena):
+        for step in range(steps):
+            if asks and (self.device.type == "cpu" or step % LOOK == 0) and self._over(arena):
                 break
             self._move(arena, table, ahead, mortal=step >= masked)
             self._keep(backward)
             self._resample(arena)
             arena, table, ahead = self._look()
-        return self._end(arena, backward)
+        return self._end(arena, backward, horizon is not None)
 
     def _look(self) -> tuple[Arena, Groups, Tensor | None]:
         """What can be done from where the particles stand."""
@@ -200,9 +211,10 @@ class _Run:
         self.height = self.height.gather(1, parents)
         self.resampled = self.resampled + low
 
-    def _end(self, arena: Arena, backward: bool) -> Survivors:
-        done = arena.true[self.nodes] & (self.log_w > -torch.inf)
-        cut_off = ~done & (self.log_w > -torch.inf)
+    def _end(self, arena: Arena, backward: bool, alive_is_enough: bool) -> Survivors:
+        alive = self.log_w > -torch.inf
+        done = alive if alive_is_enough else arena.true[self.nodes] & alive
+        cut_off = alive & ~done
         log_w = self.log_w.masked_fill(~done, -torch.inf)
         log_p = self.log_p + log_mean(log_w)
         weights = normalised(log_w)
@@ -211,7 +223,8 @@ class _Run:
             paths = self.nodes.new_full((0, *self.nodes.shape), -1)
         elif backward:
             last = self.moments.pop()
-            ended = last.log_w.masked_fill(~arena.true[last.nodes], -torch.inf)
+            short = ~arena.true[last.nodes] & (not alive_is_enough)
+            ended = last.log_w.masked_fill(short, -torch.inf)
             paths = sample_backward(
                 arena, [*self.moments, Moment(last.nodes, ended)], self._uniform
             )

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from deepprooflog.graph.flat import Ints
 from deepprooflog.infer.particles import LookAhead
 from deepprooflog.infer.paths import Form, Paths, grounds, prepare
 from deepprooflog.infer.smc import Survivors, smc
@@ -29,9 +31,24 @@ class Diagnostics:
     effective: Float[Tensor, "queries"]  # effective sample size at the end
     resampled: Int[Tensor, "queries"]  # how often
     steps: int  # of the longest derivation
-    lost: int  # queries none of whose particles reached True: they teach nothing
-    unprovable: int  # of these, the ones that have no derivation at all, as the structure shows
-    cut_off: int  # particles stopped by max_steps: the estimate is too low by what they hold
+    reached: Bool[Tensor, "queries"]  # at least one particle reached True
+    provable: Bool[Tensor, "queries"]  # has a derivation, as far as the structure shows
+    stopped: Bool[Tensor, "queries particles"]  # by max_steps
+
+    @property
+    def lost(self) -> int:
+        """Queries none of whose particles reached True: they teach nothing."""
+        return int((~self.reached).sum())
+
+    @property
+    def unprovable(self) -> int:
+        """Of these, the ones that have no derivation at all, as the structure shows."""
+        return int((~self.provable).sum())
+
+    @property
+    def cut_off(self) -> int:
+        """Particles stopped by max_steps: the estimate is too low by what they hold."""
+        return int(self.stopped.sum())
 
 
 def paths(model: Model, goals: Goals, budget: Budget | None = None, form: Form = "auto") -> Paths:
@@ -64,24 +81,31 @@ def smc_log_prob(
     no particle reached True.
     """
     batch = goals if isinstance(goals, Paths) else paths(model, goals)
-    places: list[Tensor] = []
+    places: list[Ints] = []
     found: list[Survivors] = []
     for where, ground in grounds(batch, model._networks(), model.labels, model.scorer, select):
         found.append(
             smc(ground, particles, generator=generator, resample_below=resample_below,
                 look_ahead=look_ahead, backward=backward, max_steps=max_steps)
         )  # fmt: skip
-        places.append(torch.as_tensor(where, device=found[-1].log_p.device))
-    order = torch.argsort(torch.cat(places))
-    log_p = torch.cat([f.log_prob() for f in found])[order]
+        places.append(where)
+    log_p = together(places, [f.log_prob() for f in found])
     return log_p, Diagnostics(
-        effective=torch.cat([f.effective for f in found])[order],
-        resampled=torch.cat([f.resampled for f in found])[order],
+        effective=together(places, [f.effective for f in found]),
+        resampled=together(places, [f.resampled for f in found]),
         steps=max(len(f.paths) for f in found),
-        lost=int((log_p == -torch.inf).sum()),
-        unprovable=sum(int((f.arena.roots < 0).sum()) for f in found),
-        cut_off=sum(int(f.cut_off.sum()) for f in found),
+        reached=log_p.detach() > -torch.inf,
+        provable=together(places, [f.arena.roots >= 0 for f in found]),
+        stopped=together(places, [f.cut_off for f in found]),
     )
+
+
+def together(places: Sequence[Ints], parts: Sequence[Tensor]) -> Tensor:
+    """Values of parts of a batch in the order of the whole."""
+    if len(parts) == 1:
+        return parts[0]
+    order = torch.as_tensor(np.argsort(np.concatenate(places)), device=parts[0].device)
+    return torch.cat(list(parts))[order]
 
 
 def smc_loss(

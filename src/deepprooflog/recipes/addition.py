@@ -5,7 +5,7 @@ Only sums are learned from. Digit labels make the sums and count right digits af
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,10 +21,11 @@ from deepprooflog.data.digits import Digits, mnist, small_digits
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.infer.batch import Compiled
 from deepprooflog.infer.paths import Paths
-from deepprooflog.learn.augment import Affine
+from deepprooflog.learn.augment import Distort
 from deepprooflog.learn.minibatch import Objective
 from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
 from deepprooflog.learn.smc import paths, smc_log_prob
+from deepprooflog.learn.subgoals import subgoal_log_prob
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.model import Model
@@ -37,6 +38,8 @@ TASK = "mnist-addition"
 # Mean and standard deviation of MNIST's training pixels.
 MEAN, DEVIATION = 0.1307, 0.3081
 PICTURES_AT_ONCE = 5000
+# The elastic field of strength 1, as a share of the picture's size.
+ELASTIC = 0.03
 
 
 def program() -> Program:
@@ -67,7 +70,8 @@ def classifier(options: AdditionOptions, shape: tuple[int, ...]) -> nn.Sequentia
     """The network of the program: a distortion that is active in training, then LeNet."""
     # What suits 28 pixels blurs 8 too much.
     k = options.strength if shape == (28, 28) else options.strength / 2
-    layer = Affine(rotation=15 * k, scale=0.15 * k, shift=0.1 * k, shear=0.2 * k)
+    field = ELASTIC * k if options.augment == "elastic" else 0.0
+    layer = Distort(15 * k, 0.15 * k, 0.1 * k, 0.2 * k, field)
     first = nn.Identity() if options.augment == "none" else layer
     return nn.Sequential(first, lenet() if shape == (28, 28) else small_net())
 
@@ -79,7 +83,7 @@ def distort(model: Model, options: AdditionOptions, share: float) -> None:
     they are get it started in a fraction of the steps.
     """
     for layer in model.modules():
-        if isinstance(layer, Affine):
+        if isinstance(layer, Distort):
             layer.grow(min(1.0, share / options.ramp) if options.ramp else 1.0)
 
 
@@ -158,13 +162,36 @@ def log_prob(options: AdditionOptions, task: Task, which: Tensor) -> Float[Tenso
     return smc_log_prob(task.model, task.batch, options.particles, select=which)[0]
 
 
-def objective(options: AdditionOptions, task: Task) -> Objective:
-    """The losses of some sums, −log p; for REINFORCE their mean only, whose gradient counts."""
-    batch = task.batch
-    if isinstance(batch, Compiled) or options.estimator == "smc":
-        return lambda which: -log_prob(options, task, which)
-    settings = Reinforce(rollouts=options.particles, objective="log", leave_one_out=True)
-    return lambda which: reinforce_loss(task.model, batch, settings, select=which)[0]
+def objective(options: AdditionOptions, task: Task) -> Callable[[float], Objective]:
+    """The losses of some sums, −log p, when a share of the run is done.
+
+    With `window` particles run on sub-goals of the sums for the first `subgoals` of the run.
+    """
+
+    def whole(which: Tensor) -> Tensor:
+        if options.method == "dp" or options.estimator == "smc":
+            return -log_prob(options, task, which)
+        assert isinstance(task.batch, Paths)
+        # Of a mean return only the gradient counts.
+        settings = Reinforce(rollouts=options.particles, objective="log", leave_one_out=True)
+        return reinforce_loss(task.model, task.batch, settings, select=which)[0]
+
+    def parts(which: Tensor) -> Tensor:
+        assert isinstance(task.batch, Paths)
+        return -subgoal_log_prob(
+            task.model, task.batch, options.particles, horizon=options.window, select=which
+        )
+
+    on_parts = options.method == "pg" and options.estimator == "smc" and options.window > 0
+    return lambda share: parts if on_parts and share < options.subgoals else whole
+
+
+def capturable(options: AdditionOptions, task: Task) -> bool:
+    """True when a training step never waits for the GPU."""
+    if isinstance(task.batch, Compiled):
+        return True
+    flat = task.batch.flat
+    return options.estimator == "smc" and flat is not None and flat.longest is not None
 
 
 def look(options: AdditionOptions, task: Task) -> dict[str, float]:

@@ -13,7 +13,8 @@ from deepprooflog.recipes.recipe import NOT_OPTIONS, Recipe
 
 METHODS = ("dp", "pg")
 ESTIMATORS = ("smc", "reinforce")
-AUGMENT = ("none", "affine")
+AUGMENT = ("none", "affine", "elastic")
+KEEP = ("best", "last")
 DEVICES = ("auto", "cpu", "cuda")
 
 
@@ -38,8 +39,18 @@ class AdditionOptions:
     patience: int = option(
         0, "stop after so many epochs without a better validation loss; 0: never", at_least=0
     )
+    look: int = option(1, "epochs between two looks at the validation split", at_least=1)
+    keep: str = option("best", "the weights of the lowest validation loss, or last", choices=KEEP)
+    tries: int = option(
+        1, "initial weights to try for `trial` of the epochs; the lowest loss goes on", at_least=1
+    )
+    trial: float = option(0.05, "share of the epochs to try each for", above=0)
     estimator: str = option("smc", "of method=pg", choices=ESTIMATORS)
     particles: int = option(32, "derivations drawn for a sum by method=pg", at_least=1)
+    window: int = option(
+        0, "of method=pg: learn on sub-goals of so many steps first; 0: whole sums", at_least=0
+    )
+    subgoals: float = option(0.9, "share of the run on sub-goals", at_least=0)
     sums: int = option(0, "use only so many sums of the training pictures; 0: all", at_least=0)
     threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0)
     device: str = option("auto", "where to train", choices=DEVICES)

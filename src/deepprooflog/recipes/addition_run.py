@@ -15,6 +15,7 @@ from deepprooflog.learn.progress import Progress
 from deepprooflog.model import Model
 from deepprooflog.recipes.addition import (
     TASK,
+    capturable,
     classifier,
     device_of,
     distort,
@@ -33,6 +34,7 @@ from deepprooflog.recipes.folder import RunFolder, create, open_run
 from deepprooflog.recipes.recipe import read_recipe
 from deepprooflog.recipes.sums import Accuracy, accuracy
 from deepprooflog.recipes.training import Lesson, Plan, Training
+from deepprooflog.recipes.trials import best_start
 
 # What a resumed run may be given anew: where it runs, not what it computes.
 PLACES = ("device", "data", "threads")
@@ -59,12 +61,16 @@ def train(
         lesson = Lesson(
             task.model, objective(options, task), torch.arange(task.training),
             lambda: look(options, task), lambda i: str(task.goals[i]),
-            lambda share: distort(task.model, options, share), options.method == "dp",
+            lambda share: distort(task.model, options, share), capturable(options, task),
         )  # fmt: skip
         plan = Plan(**{f.name: getattr(options, f.name) for f in fields(Plan)})
+        losses: list[float] = []
         training = Training(lesson, plan, run)
         if resume:
             training.resume()
+        if not training.epoch and options.tries > 1:
+            trial = max(1, round(options.trial * options.epochs))
+            losses = best_start(lesson, plan, options.tries, trial)
         steps = -(-task.training // options.batch)
         bar = Progress(steps * options.epochs, done=steps * training.epoch)
         bar.live = bar.live and progress
@@ -78,8 +84,8 @@ def train(
     result = {
         "recipe": recipe, "n": options.n, "method": options.method, "seed": options.seed,
         "augment": options.augment, **asdict(found), "epochs": trained.epochs,
-        "best_epoch": trained.best_epoch, "seconds": seconds, "device": str(device),
-        "torch": torch.__version__,
+        "best_epoch": trained.best_epoch, "tries": losses, "seconds": seconds,
+        "device": str(device), "torch": torch.__version__,
     }  # fmt: skip
     run.write_json("result.json", result)
     return result
@@ -116,6 +122,13 @@ def _check(options: AdditionOptions) -> None:
 
 def evaluate(run: RunFolder, device: str | None = None, data: str | None = None) -> Accuracy:
     """Test the best weights of a run."""
+    return _test(*trained(run, device, data))
+
+
+def trained(
+    run: RunFolder, device: str | None = None, data: str | None = None
+) -> tuple[Model, AdditionOptions]:
+    """The model of a run with its best weights, and the options it was trained with."""
     kept = run.config()
     places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
     options = resolve(read_recipe(kept["recipe"]), {**kept["options"], **places})
@@ -129,7 +142,7 @@ def evaluate(run: RunFolder, device: str | None = None, data: str | None = None)
             f"the checkpoint does not fit this model: {str(error).splitlines()[0]}",
             file=str(run.checkpoint),
         ) from None
-    return _test(model.to(device_of(options)), options)
+    return model.to(device_of(options)), options
 
 
 def _test(model: Model, options: AdditionOptions) -> Accuracy:

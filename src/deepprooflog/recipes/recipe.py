@@ -32,7 +32,7 @@ class Recipe:
         return max(fitting, key=lambda c: int(c["n"]), default={})
 
 
-NOT_OPTIONS = ("method", "n", "reported", "measured")
+NOT_OPTIONS = ("method", "n", "reported")
 
 
 def shipped() -> list[str]:

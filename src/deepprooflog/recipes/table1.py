@@ -36,7 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--n", type=int, nargs="+", default=[4, 15, 100, 200, 500])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--methods", nargs="+", choices=("dp", "pg"), default=["dp"])
-    parser.add_argument("--augment", nargs="+", choices=("affine", "none"), default=["affine"])
+    parser.add_argument(
+        "--augment", nargs="+", choices=("elastic", "affine", "none"), default=["elastic"]
+    )
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[])
     parser.add_argument("--recipe", default="mnist-addition")

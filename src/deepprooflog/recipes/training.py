@@ -1,7 +1,8 @@
 """A training run: epochs of guarded steps, averaged weights, validation, checkpoints, curves.
 
-The run ends with the averaged weights that had the lowest validation loss. From the same seed a
-run on a CPU repeats itself bit by bit, also when it was interrupted and resumed.
+The run ends with the averaged weights that had the lowest validation loss, or with the last ones.
+From the same seed a run on a CPU repeats itself bit by bit, also when it was interrupted and
+resumed.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Plan:
     weight_decay: float
     clip: float
     patience: int
+    look: int
+    keep: str
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,12 @@ class Lesson:
     """What is learned: a model, the losses of its examples, and a look at the validation split."""
 
     model: Model
-    objective: Objective
+    objective: Callable[[float], Objective]  # of the epoch that begins when this share is done
     train: Int[Tensor, " examples"]  # positions of the training examples, on the CPU
     validate: Callable[[], dict[str, float]]  # "validation_loss" and what else to record
     describe: Callable[[int], str]
     begin: Callable[[float], object]  # told at the start of each epoch which share is done
-    capture: bool  # on a GPU, replay steps as one graph: the objective never asks the device
+    capture: bool  # on a GPU, replay steps as one graph: the objectives never ask the device
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,8 @@ class Training:
             parameters, lr=self.lr if on_gpu else plan.lr, weight_decay=plan.weight_decay,
             fused=on_gpu, capturable=on_gpu,
         )  # fmt: skip
-        self.captured = (
-            CapturedStep(lesson.objective, self.optimizer, plan.batch, plan.clip)
-            if on_gpu and lesson.capture
-            else None
-        )
+        self.capture = on_gpu and lesson.capture
+        self.captured: CapturedStep | None = None
         self.average = Average(lesson.model, plan.average)
         self.epoch = 0
         self.best: dict[str, Any] = {"loss": float("inf"), "epoch": 0, "weights": {}}
@@ -119,10 +119,12 @@ class Training:
         lesson, plan = self.lesson, self.plan
         lesson.model.train()
         lesson.begin(self.epoch / plan.epochs)
+        objective = self._teach(self.epoch / plan.epochs)
         order = lesson.train[torch.randperm(len(lesson.train))]
         cut = batches(order, plan.batch)
         total, last = 0.0, self.history[-1] if self.history else {}
-        accuracy = last.get("validation_accuracy")
+        looked = (r["validation_accuracy"] for r in self.history[::-1] if len(r) > 3)
+        accuracy = next(looked, None)
         seen = "" if accuracy is None else f"  validation {accuracy:.1%}"
         loss = last.get("loss", float("nan"))
         for i, batch in enumerate(cut):
@@ -131,7 +133,7 @@ class Training:
             if self.captured is not None and len(batch) == plan.batch:
                 self.captured(batch)
             else:
-                loss = descend(lesson.objective, batch, self.optimizer, lesson.describe, plan.clip)
+                loss = descend(objective, batch, self.optimizer, lesson.describe, plan.clip)
                 total += loss * len(batch)
             self.average.update()
             progress.update(
@@ -141,7 +143,16 @@ class Training:
         if self.captured is not None:
             total += self.captured.check() * plan.batch
         self.epoch += 1
-        return {"epoch": self.epoch, "loss": total / len(order), **self._look()}
+        row = {"epoch": self.epoch, "loss": total / len(order)}
+        due = self.epoch % plan.look == 0 or self.epoch == plan.epochs
+        return {**row, **self._look()} if due else row
+
+    def _teach(self, share: float) -> Objective:
+        """The objective of an epoch, with a captured step of its own."""
+        objective = self.lesson.objective(share)
+        if self.capture and (self.captured is None or self.captured.objective is not objective):
+            self.captured = CapturedStep(objective, self.optimizer, self.plan.batch, self.plan.clip)
+        return objective
 
     def _set_rate(self, value: float) -> None:
         # A captured step reads the rate where it was when it was captured.
@@ -156,7 +167,8 @@ class Training:
         with self.average.applied(), torch.no_grad():
             found = self.lesson.validate()
             loss = found.get("validation_loss", -float(self.epoch))
-            if loss < self.best["loss"] or not self.best["weights"]:
+            better = loss < self.best["loss"] or not self.best["weights"]
+            if better or self.plan.keep == "last":
                 weights = {k: v.detach().clone() for k, v in model.state_dict().items()}
                 self.best = {"loss": loss, "epoch": self.epoch, "weights": weights}
         return found
