@@ -4,7 +4,8 @@ In README.md and docs/*.md
 
 - a ```console block holds `$ dprl …` lines, each followed by its output, where `...` stands for
   anything; it runs in the folder examples/;
-- a ```prolog block whose first line is `% name.pl` shows the file examples/name.pl, all of it;
+- a ```prolog block whose first line is `% name.pl` shows the file examples/name.pl, all of it
+  (`% folder/name.pl` one in a folder);
 - a ```python block with `>>>` is a doctest, run in examples/ too.
 """
 
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TITLE = re.compile(r"% (\w+\.pl)\n")
+TITLE = re.compile(r"% ([\w/]+\.pl)\n")
 OPTIONS = doctest.ELLIPSIS
 
 
@@ -112,7 +113,7 @@ def test_every_example_is_read() -> None:
     """An example that does not load would greet its first user with an error."""
     from deepprooflog.logic.program import Program
 
-    programs = sorted(EXAMPLES.glob("*.pl"))
+    programs = sorted(EXAMPLES.rglob("*.pl"))
     assert programs
     for path in programs:
         Program.read(path)

@@ -18,6 +18,7 @@ from deepprooflog.graph.explore import explore
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.infer.batch import Compiled, batch_log_prob, compile_batch, over_budget
 from deepprooflog.infer.best import best_path, best_productions
+from deepprooflog.infer.likely import STEPS, By, likely_answers
 from deepprooflog.infer.sample import Sample, sample
 from deepprooflog.infer.success import (
     ABOVE_ONE,
@@ -36,6 +37,7 @@ from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
 from deepprooflog.proof.build import Derivation, build_proof
+from deepprooflog.proof.prediction import Prediction, prediction
 from deepprooflog.proof.tree import Proof
 from deepprooflog.score.edges import edge_table
 from deepprooflog.score.network import Network, capturing
@@ -174,6 +176,32 @@ class Model(nn.Module):
             steps = [p for p in found if choices[p] is not ONE]
         derivation = Derivation([choices[e] for e in steps], [float(weights[e]) for e in steps])
         return build_proof(self.program, query, derivation)
+
+    def predict(
+        self,
+        goal: str | Query,
+        top: int = 1,
+        *,
+        by: By = "answer",
+        budget: Budget | None = None,
+        steps: int = STEPS,
+    ) -> list[Prediction]:
+        """The most probable answers of an open goal, best first, each with its best proof.
+
+        An answer's probability sums over its derivations. The search is exact, also where answers
+        are far too many to list; when `steps` or the budget's seconds end it early, the last
+        prediction is not `certain`. `by="derivation"` takes the answer of the best derivation.
+
+        >>> model = Model(Program("0.4 :: p(a). 0.3 :: p(b). 0.3 :: p(X) :- q(X). 1 :: q(b)."))
+        >>> [(p.answer, p.probability, p.proof.probability) for p in model.predict("p(X)")]
+        [('p(b)', 0.6, 0.3)]
+        """
+        query, state, interner = self._begin(goal)
+        found = likely_answers(
+            self.program, state, interner, self._weigh(query), top=top, by=by,
+            local=self.scorer.local, budget=budget, steps=steps,
+        )  # fmt: skip
+        return [prediction(self.program, query, one) for one in found]
 
     def sample(
         self,

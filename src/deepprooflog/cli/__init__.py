@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from deepprooflog.cli import answers, demo, evaluate, prob, prove, solve, train
+from deepprooflog.cli import answers, demo, evaluate, prob, prove, query, solve, train
 from deepprooflog.errors import ProofLogError
 
-COMMANDS = (prob, answers, solve, prove, train, evaluate, demo)
+COMMANDS = (prob, answers, solve, prove, train, evaluate, query, demo)
 
 EPILOG = """\
 example:

@@ -22,7 +22,7 @@ from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import successors
-from deepprooflog.syntax.terms import Var, variables
+from deepprooflog.syntax.terms import Term, Var, variables
 
 # A goal's length at which its ancestors are searched for a repeating call; where none is found, the
 # next search waits for twice that length: rare enough to cost nothing, early enough to save the
@@ -44,17 +44,23 @@ def explore(
     budget: Budget | None = None,
     *,
     track_answers: bool = False,
+    keep_bound: bool = False,
 ) -> GoalGraph:
-    """The goal graph reachable from `roots` within the budget."""
-    return _Exploration(program, interner, budget or Budget(), track_answers).run(roots)
+    """The goal graph reachable from `roots` within the budget.
+
+    `keep_bound` keeps what each step binds, so that answers can be put together along a path.
+    """
+    search = _Exploration(program, interner, budget or Budget(), track_answers, keep_bound)
+    return search.run(roots)
 
 
 class _Exploration:
     """The state of one exploration: nodes met, edges found, goals still to expand."""
 
     def __init__(
-        self, program: Program, interner: Interner, budget: Budget, track_answers: bool
-    ) -> None:
+        self, program: Program, interner: Interner, budget: Budget, track_answers: bool,
+        keep_bound: bool,
+    ) -> None:  # fmt: skip
         self.program = program
         self.interner = interner
         self.budget = budget
@@ -67,6 +73,7 @@ class _Exploration:
         self.target: list[int] = []
         self.choices: list[Choice] = []
         self.twin: list[int] = []
+        self.bound: list[tuple[Term, ...]] | None = [] if keep_bound else None
         self.queue: deque[int] = deque()
         self.atoms = 0
         self.check_length = CHECK_LENGTH
@@ -136,6 +143,8 @@ class _Exploration:
             self.source.append(node)
             self.target.append(target)
             self.choices.append(step.choice)
+            if self.bound is not None:
+                self.bound.append(goal.answer)
             if target >= before and len(goal.atoms) >= self.check_length:
                 grows = grows or self._repeats(target)
         return grows
@@ -143,6 +152,8 @@ class _Exploration:
     def _forget(self, nodes: int, edges: int) -> None:
         """Take back an expansion that did not end: a goal is expanded in full or not at all."""
         del self.source[edges:], self.target[edges:], self.choices[edges:], self.twin[edges:]
+        if self.bound is not None:
+            del self.bound[edges:]
         while self.queue and self.queue[-1] >= nodes:
             self.queue.pop()
         for goal in self.goals[nodes:]:
@@ -231,6 +242,7 @@ class _Exploration:
             open=_ints([*self.cut_by_depth, *self.queue]) if stopped else _ints([]),
             first=first,
             stopped=stopped,
+            bound=None if self.bound is None else [self.bound[i] for i in order.tolist()],
         )
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.program import Program
+from deepprooflog.syntax.terms import Term
 
 Ints = NDArray[np.int64]
 
@@ -36,6 +37,8 @@ class GoalGraph:
     open: Ints  # nodes met but not expanded when the budget ended
     first: Ints  # [N + 1] edges of node n are first[n] … first[n + 1] − 1
     stopped: str | None  # which limit ended the exploration; None when it is complete
+    # [E] what a step makes of its source's open query variables (over its target's), if kept
+    bound: list[tuple[Term, ...]] | None = None
 
     @property
     def complete(self) -> bool:
