@@ -8,7 +8,7 @@ import pytest
 
 from deepprooflog.logic.program import Program
 from deepprooflog.score.vocabulary import UNKNOWN, Vocabulary
-from deepprooflog.syntax.terms import CONS, Atom, Functor, Str
+from deepprooflog.syntax.terms import CONS, NIL, Atom, Float, Functor, Str
 
 PROGRAM = """
 p(X, [a, f(b)]) :- q(X, "s", 3), \\+ r, X = c ; stop.
@@ -61,3 +61,35 @@ def test_the_digest_follows_the_rows() -> None:
     texts = ["p(a). p(b).", "p(a).\np(b).", "p(b). p(a)."]
     one, same, other = (Vocabulary(Program(text)).digest() for text in texts)
     assert one == same != other
+
+
+def test_numbers_may_be_names() -> None:
+    """A row for each number of the program, integers and floats apart."""
+    vocabulary = Vocabulary(Program("p(1, 1.0). p(7, a)."), numbers="symbols")
+    rows = [vocabulary.rows[number] for number in (1, Float(1.0), 7)]
+    assert len({*rows, vocabulary.rows[Atom("a")]}) == 4
+    with pytest.warns(UserWarning, match="no symbol 8: it is embedded as <unk>"):
+        assert vocabulary.row(8) == UNKNOWN
+    assert 1 not in Vocabulary(Program("p(1, 1.0).")).rows
+
+
+def test_shared_constants_have_one_row() -> None:
+    """Predicates, functors and [] stay apart; a constant the program does not have is one too."""
+    vocabulary = Vocabulary(Program(PROGRAM), constants="shared")
+    terms = [Atom("a"), Atom("zebra"), Str("s"), 3, 99, Float(2.5), Functor("stop", 0)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert {vocabulary.row(term) for term in terms} == {len(vocabulary) - 1}
+    assert vocabulary.row(NIL) not in (UNKNOWN, len(vocabulary) - 1)
+    assert vocabulary.row(Functor("r", 0)) == vocabulary.rows[Functor("r", 0)]
+    assert sorted(vocabulary.rows.values()) == list(range(1, len(vocabulary) - 1))
+
+
+def test_the_digest_follows_the_options() -> None:
+    program = Program("p(a). p(b).")
+    made = (
+        Vocabulary(program),
+        Vocabulary(program, numbers="symbols"),
+        Vocabulary(program, constants="shared"),
+    )
+    assert len({vocabulary.digest() for vocabulary in made}) == 3

@@ -119,6 +119,10 @@ class Entries:
             self._tables = {}
             self._every = self._tops = None
 
+    def items(self) -> Iterator[Clause | Row]:
+        """The entries in order; plain facts that no lookup has returned yet are bare rows."""
+        return iter(self._items)
+
     def explicit(self) -> Iterator[Clause]:
         """The entries that are clauses already: rules and labelled facts, plain facts left out."""
         return (item for item in self._items if type(item) is Clause)

@@ -79,6 +79,19 @@ class Program:
         self._reaching: frozenset[Functor] | None = None
 
     @classmethod
+    def of(
+        cls,
+        predicates: Mapping[Functor, Predicate],
+        *,
+        file: str = "<text>",
+        order: Order = "written",
+    ) -> Program:
+        """A program of predicates that were not read from one text."""
+        program = cls("", file=file, order=order)
+        program.predicates = predicates
+        return program
+
+    @classmethod
     def read(
         cls, path: str | Path, *, order: Order = "written", occurs_check: bool = False
     ) -> Program:
@@ -140,6 +153,17 @@ class Program:
         head = abstract(fact, {})
         view._left_out = {**self._left_out, fact.functor: others | {head}}
         return view
+
+    def with_predicates(self, changed: Mapping[Functor, Predicate]) -> Program:
+        """The program with some predicates replaced or added."""
+        view = copy.copy(self)
+        view.predicates = {**self.predicates, **changed}
+        view._reaching = None
+        return view
+
+    def left_out(self, functor: Functor) -> frozenset[Term]:
+        """The facts of a predicate that this view leaves out."""
+        return self._left_out.get(functor, frozenset())
 
     def clauses(self) -> Iterator[Clause]:
         """All clauses, predicate by predicate."""

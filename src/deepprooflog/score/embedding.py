@@ -30,7 +30,7 @@ from deepprooflog.score.layout import Compounds, Goals, Layout, Truth, lay_out
 from deepprooflog.score.memo import GraphMemo
 from deepprooflog.score.scorer import Scene, Scorer
 from deepprooflog.score.terms import TermEmbedding
-from deepprooflog.score.vocabulary import Vocabulary
+from deepprooflog.score.vocabulary import ConstantRows, NumberRows, Vocabulary
 
 # Argument positions with weights of their own, whatever the program's predicates need.
 POSITIONS = 4
@@ -49,7 +49,8 @@ class Embedding(Scorer):
 
     `f_atom` makes atoms of symbols and terms, `f_agg` goals of atoms; both are named or given as
     modules. The models of knowledge-graph embedding apply to binary predicates, an MLP to others.
-    `encoders` embed tensors: a module, or one for each network by name.
+    `encoders` embed tensors: a module, or one for each network by name. `constants="shared"` makes
+    all constants one symbol, `numbers="symbols"` each number of the program one of its own.
 
     >>> scorer = Embedding(Program("p :- q. p :- r. q. r."), dim=8, seed=0)
     >>> scorer.embed([Goal(())]).shape
@@ -69,6 +70,8 @@ class Embedding(Scorer):
         temperature: float = 1.0,
         false_action: bool = False,
         encoders: Mapping[str, nn.Module] | nn.Module | None = None,
+        constants: ConstantRows = "own",
+        numbers: NumberRows = "features",
         seed: int | None = None,
     ) -> None:
         super().__init__()
@@ -81,7 +84,7 @@ class Embedding(Scorer):
         self.normalize = normalize
         self.temperature = temperature
         self.false_action = false_action
-        self.vocabulary = Vocabulary(program)
+        self.vocabulary = Vocabulary(program, constants, numbers)
         # A seed of its own leaves the global generators as they are, those of devices too.
         with nullcontext() if seed is None else torch.random.fork_rng(devices=[]):
             if seed is not None:
@@ -204,5 +207,5 @@ class Embedding(Scorer):
         if bytes(state.tolist()) != self.vocabulary.digest():
             raise ModelError(
                 "these weights belong to a program with other symbols",
-                hint="build the scorer from the program it was trained on",
+                hint="build the scorer from the program it was trained on, with the same options",
             )

@@ -28,6 +28,7 @@ from deepprooflog.score.numbers import WIDTH, number_features
 from deepprooflog.score.segments import Segments, segments
 from deepprooflog.score.termlevels import Level, TermLevels
 from deepprooflog.score.vocabulary import Vocabulary
+from deepprooflog.syntax.terms import Float as Real
 from deepprooflog.syntax.terms import Functor, Term, args_of, functor_of
 
 CALL = Functor("call", 1)
@@ -147,7 +148,7 @@ class _Builder:
         address = Address.empty(len(levels.number))
         symbols = [self.vocabulary.row(symbol) for symbol in levels.symbols.values()]
         self._leaves(address, levels.symbols, Symbols(self._ints(symbols)))
-        self._leaves(address, levels.numbers, Numbers(self._features(levels)))
+        self._leaves(address, levels.numbers, self._numbers(levels))
         self._leaves(
             address, levels.variables, Variables(self._ints(list(levels.variables.values())))
         )
@@ -242,9 +243,13 @@ class _Builder:
     def _gather(self, address: Address, members: list[int]) -> Gather:
         return gather(address, np.asarray(members, dtype=np.int64), self.device)
 
-    def _features(self, levels: TermLevels) -> Tensor:
-        features = [number_features(x) for x in levels.numbers.values()]
-        return torch.tensor(features, dtype=torch.float64, device=self.device).view(-1, WIDTH)
+    def _numbers(self, levels: TermLevels) -> Symbols | Numbers:
+        values = levels.numbers.values()
+        if self.vocabulary.has_numbers:
+            terms = [Real(x) if isinstance(x, float) else x for x in values]
+            return Symbols(self._ints([self.vocabulary.row(x) for x in terms]))
+        features = torch.tensor([number_features(x) for x in values], dtype=torch.float64)
+        return Numbers(features.view(-1, WIDTH).to(self.device))
 
     def _ints(self, values: Sequence[int]) -> Tensor:
         return torch.tensor(values, dtype=torch.int64, device=self.device)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
 from deepprooflog.logic.clause import Clause
+from deepprooflog.syntax.terms import Term
 
 Outputs = Literal["logits", "probabilities", "log_probabilities"]
 
@@ -24,13 +25,18 @@ class Network(nn.Module):
     The module gets one positional argument for each input of the label, stacked along the first
     axis, and returns `[batch, domain]` (for a Bernoulli label `[batch]` or `[batch, 1]`). By
     default these are logits. `encoder` maps the same stacked inputs to vectors for an embedding
-    scorer.
+    scorer. With `number` the inputs are ground terms in place of tensors: `number(j, term)` is the
+    integer that stands for a term as input j, and the module gets integers `[batch]`.
 
     >>> net = Network(nn.Linear(3, 2), outputs="logits")
     """
 
     def __init__(
-        self, module: nn.Module, outputs: Outputs = "logits", encoder: nn.Module | None = None
+        self,
+        module: nn.Module,
+        outputs: Outputs = "logits",
+        encoder: nn.Module | None = None,
+        number: Callable[[int, Term], int] | None = None,
     ) -> None:
         super().__init__()
         if outputs not in ("logits", "probabilities", "log_probabilities"):
@@ -41,6 +47,7 @@ class Network(nn.Module):
         self.module = module
         self.outputs = outputs
         self.encoder = encoder
+        self.number = number
 
     def log_probabilities(
         self, inputs: Sequence[Tensor], domain: int, bernoulli: bool, name: str, clause: Clause

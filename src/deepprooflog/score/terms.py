@@ -1,7 +1,7 @@
 """e_t: embeddings of terms.
 
 symbol        a row of the table e_v; one that the program does not have, the row of <unk>
-number        an MLP on its features
+number        an MLP on its features, or a row of the table where numbers are symbols
 variable      a row for each order of first occurrence in the goal; late ones share the last
 tensor        the encoder of the network that reads it
 f(t₁, …, tₙ)  tanh of an MLP on e_f, e_t₁, …, e_tₙ

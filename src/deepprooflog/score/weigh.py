@@ -86,7 +86,8 @@ def _ask(
     first: dict[tuple[str, int, bool, int], NetworkEdges] = {}
     for number, item in enumerate(asked):
         for k, edges in enumerate(item.table.networks):
-            ids = item.slots[:, _slots_of(edges)]  # [B, inputs, arity]
+            net = network_of(networks, edges.network, edges.clause)
+            ids = _numbers(edges, net, item.slots)  # [B, inputs, arity]
             key = (edges.network, edges.domain, edges.bernoulli, ids.shape[2])
             requests.setdefault(key, []).append((number, k, ids))
             first.setdefault(key, edges)
@@ -99,7 +100,10 @@ def _ask(
         edges = first[key]
         net = network_of(networks, edges.network, edges.clause)
         inputs = [
-            stack(bank, distinct[:, j], edges.network, edges.clause, device) for j in range(arity)
+            stack(bank, distinct[:, j], edges.network, edges.clause, device)
+            if net.number is None
+            else torch.as_tensor(distinct[:, j], device=device)
+            for j in range(arity)
         ]
         log = net.log_probabilities(
             inputs, edges.domain, edges.bernoulli, edges.network, edges.clause
@@ -111,6 +115,15 @@ def _ask(
             result[number, k] = (log, rows)
             offset += size
     return result
+
+
+def _numbers(edges: NetworkEdges, net: Network, slots: Ints) -> Ints:
+    """What each query gives a network: numbers into the bank, or numbers of terms."""
+    if net.number is None:
+        return slots[:, _slots_of(edges)]
+    own = [[net.number(j, term) for j, term in enumerate(terms)] for terms in edges.inputs]
+    numbers = np.asarray(own, dtype=np.int64)
+    return np.broadcast_to(numbers, (len(slots), *numbers.shape))
 
 
 def _slots_of(edges: NetworkEdges) -> Ints:
@@ -125,7 +138,8 @@ def _slots_of(edges: NetworkEdges) -> Ints:
                     "a tensor",
                     file=place.file if place else None,
                     line=place.line if place else None,
-                    hint="pass a tensor with dpl.goal(..., X=tensor)",
+                    hint="pass a tensor with dpl.goal(..., X=tensor); a network on names is "
+                    "dpl.Network(net, number=...)",
                 )
             row.append(term.number)
         numbers.append(row)

@@ -1,0 +1,1 @@
+"""The batched engine for function-free programs: goals, rules and facts as integer tensors."""

@@ -1,0 +1,110 @@
+"""What leftmost atoms unify with: for each goal a list of rules and a range of facts.
+
+One lookup by call pattern and predicate finds the rules, one by predicate and bound arguments the
+facts. All counts that shape the resolvents come to the host in one transfer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from deepprooflog.errors import ProgramError
+from deepprooflog.relational.database import Database
+from deepprooflog.relational.goals import PAD, Goals
+from deepprooflog.syntax.writer import write_term
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What the leftmost atoms of goals unify with."""
+
+    pattern: Int[Tensor, " goals"]
+    rule_start: Int[Tensor, " goals"]
+    rules: Int[Tensor, " goals"]  # how many
+    fact_start: Int[Tensor, " goals"]
+    facts: Int[Tensor, " goals"]  # how many
+    rule_total: int
+    fact_total: int
+    widest: int  # atoms of the longest resolvent
+    repeats: bool  # a variable is twice in one call
+    left_out: bool  # some goals may not use a fact
+
+    @property
+    def total(self) -> int:
+        """How many resolvents there are at most."""
+        return self.rule_total + self.fact_total
+
+
+def match(database: Database, goals: Goals, active: Bool[Tensor, " goals"] | None = None) -> Calls:
+    """Look up the rules and facts of each leftmost atom; only of `active` goals where given."""
+    device = goals.device
+    if len(goals) == 0 or goals.atoms.shape[1] == 0:
+        none = torch.zeros(len(goals), dtype=torch.long, device=device)
+        return Calls(none, none, none, none, none, 0, 0, 0, False, False)
+    shape = database.shape
+    first = goals.atoms[:, 0]
+    called = first[:, 0] != PAD
+    active = called if active is None else called & active
+    predicate = first[:, 0].clamp(min=0).long()
+    arguments = first[:, 1 : 1 + shape.arity]
+    entry = (-1 - arguments).clamp_(min=0)
+    tables = database.tables
+    code = (entry * tables.weights).sum(1)
+    pattern = torch.searchsorted(tables.codes, code).clamp_(max=len(tables.codes) - 1)
+    known = (tables.codes.index_select(0, pattern) == code) & (entry <= tables.most).all(1)
+    number = pattern * shape.predicates + predicate
+    if shape.nested:
+        number += database.standing(first[:, -1]) * (len(tables.codes) * shape.predicates)
+    rules = tables.list_size.index_select(0, number) * active
+    fact_start, facts = database.index.lookup(predicate, arguments)
+    facts = facts * active
+    length = goals.length - 1 + tables.list_longest.index_select(0, number) * (rules > 0)
+    totals = torch.stack(
+        [
+            rules.sum(),
+            facts.sum(),
+            (length * (rules + facts > 0)).max(),
+            (active & ~known).any(),
+            (active & tables.list_unbound[number]).any(),
+            (active & tables.repeats[pattern]).any(),
+            (goals.left_out >= 0).any(),
+        ]
+    ).tolist()
+    rule_total, fact_total, widest, unknown, unbound, repeats, left_out = totals
+    if unknown:
+        _learn(database, code[active & ~known], entry[active & ~known])
+        return match(database, goals, active)
+    if unbound:
+        _refuse_unbound(database, goals, active & tables.list_unbound[number])
+    return Calls(
+        pattern,
+        tables.list_start.index_select(0, number),
+        rules,
+        fact_start,
+        facts,
+        rule_total,
+        fact_total,
+        widest,
+        bool(repeats),
+        bool(left_out),
+    )
+
+
+def _learn(
+    database: Database, code: Int[Tensor, " calls"], entry: Int[Tensor, "calls arity"]
+) -> None:
+    if bool((entry > database.tables.most).any()):
+        raise ValueError("the goals' variables are not numbered by first occurrence")
+    database.learn(torch.unique(code).tolist())
+
+
+def _refuse_unbound(database: Database, goals: Goals, which: Bool[Tensor, " goals"]) -> None:
+    goal = database.decode(goals.select(which.nonzero()[0]))[0]
+    raise ProgramError(
+        f"{write_term(goal.atoms[0])} calls a neural fact with a variable",
+        hint="its network needs all arguments bound: call it after the atoms that bind them",
+    )
