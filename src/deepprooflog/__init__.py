@@ -17,11 +17,13 @@ from deepprooflog.errors import (
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query, goal
+from deepprooflog.mdp.register import register_when_imported as _register
 from deepprooflog.proof.tree import Proof
 
 if TYPE_CHECKING:
     from deepprooflog.learn import History, fit, losses
     from deepprooflog.model import Model
+    from deepprooflog.proof.prediction import Prediction
     from deepprooflog.score.embedding import Embedding
     from deepprooflog.score.network import Network
 
@@ -37,6 +39,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Network",
+    "Prediction",
     "Program",
     "ProgramError",
     "PrologError",
@@ -64,6 +67,7 @@ _LAZY = {
     "Embedding": "deepprooflog.score.embedding",
     "Model": "deepprooflog.model",
     "Network": "deepprooflog.score.network",
+    "Prediction": "deepprooflog.proof.prediction",
 }
 
 
@@ -73,3 +77,6 @@ def __getattr__(name: str) -> Any:
 
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_register()

@@ -1,0 +1,212 @@
+"""The loop that PPO, actor-critic and REINFORCE share: roll out, update, repeat.
+
+A learner can be stopped after any iteration and resumed from its `state_dict`: the episodes under
+way, the optimiser and the random numbers are in it, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from deepprooflog.errors import ModelError
+from deepprooflog.learn.rollout import Rollout, Tally, collect, collect_whole
+from deepprooflog.mdp.environment import Environment, Queries, State, reset
+from deepprooflog.mdp.memory import Memory
+from deepprooflog.mdp.policy import Policy
+from deepprooflog.relational.goals import Goals
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnPolicy:
+    """The arguments that all three learners have."""
+
+    episodes: int = 256
+    """Episodes side by side."""
+    steps: int = 32
+    """Steps of each in a rollout (REINFORCE: each runs to its end)."""
+    iterations: int = 100
+    """Rollouts, each followed by an update."""
+    lr: float = 3e-4
+    """Adam's learning rate; the paper's."""
+    gamma: float = 1.0
+    """Discount; at 1 the return is the paper's (2y − 1) · p_success."""
+    entropy: float = 0.2
+    """Weight of the policy's entropy; the paper's."""
+    entropy_end: float | None = None
+    """Its weight in the last iteration, linear in between; None: it stays."""
+    value_weight: float = 0.5
+    """Weight of the critic's squared error."""
+    max_grad_norm: float = 0.5
+    """The gradient is scaled down to this norm."""
+    bootstrap: bool = False
+    """Value an episode that max_depth cuts off by the critic, not as a failure."""
+    seed: int = 0
+    """Seed of rollouts and minibatches."""
+
+    def entropy_at(self, iteration: int) -> float:
+        """The entropy's weight in an iteration, counted from 0.
+
+        >>> [OnPolicy(iterations=3, entropy_end=0.0).entropy_at(i) for i in range(3)]
+        [0.2, 0.1, 0.0]
+        """
+        if self.entropy_end is None:
+            return self.entropy
+        share = min(1.0, iteration / max(self.iterations - 1, 1))
+        return self.entropy + share * (self.entropy_end - self.entropy)
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What an update saw, as means over its minibatches."""
+
+    policy: float
+    value: float
+    entropy: float
+    kl: float = 0.0  # estimate of KL(old policy ‖ new), of the last minibatch
+    clipped: float = 0.0  # share of steps whose ratio was clipped
+    updates: int = 1
+    stopped: bool = False  # by the KL limit
+
+
+@dataclass(frozen=True)
+class Report:
+    """An iteration: how its episodes fared, what the update saw, how long each took."""
+
+    iteration: int
+    tally: Tally
+    losses: Losses
+    rollout_seconds: float
+    update_seconds: float
+
+
+Update: TypeAlias = Callable[
+    [Policy, torch.optim.Optimizer, Rollout, Any, float, torch.Generator], Losses
+]
+"""policy, optimiser, rollout, settings, weight of the entropy, generator → what it saw."""
+QuerySource: TypeAlias = Queries | Callable[[int], Queries]
+"""Labelled queries, or those of each iteration: fresh negatives, say."""
+
+
+class Learner:
+    """A policy, its optimiser and the episodes under way."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        policy: Policy,
+        settings: OnPolicy,
+        update: Update,
+        *,
+        whole: bool = False,
+    ) -> None:
+        self.environment = environment
+        self.policy = policy
+        self.settings = settings
+        self.update = update
+        self.whole = whole
+        self.optimizer = torch.optim.Adam(policy.parameters(), lr=settings.lr)
+        device = environment.database.device
+        self.generator = torch.Generator(device).manual_seed(settings.seed)
+        self.state: State | None = None
+        self.iteration = 0
+
+    def learn(self, queries: Queries) -> Report:
+        """One iteration: a rollout and an update."""
+        if not len(queries):
+            raise ModelError("there is no query to learn from")
+        began = time.perf_counter()
+        rollout = self._rollout(queries)
+        between = time.perf_counter()
+        weight = self.settings.entropy_at(self.iteration)
+        losses = self.update(
+            self.policy, self.optimizer, rollout, self.settings, weight, self.generator
+        )
+        ended = time.perf_counter()
+        self.iteration += 1
+        return Report(self.iteration, rollout.tally, losses, between - began, ended - between)
+
+    def _rollout(self, queries: Queries) -> Rollout:
+        settings = self.settings
+        device = self.generator.device
+        if self.whole or self.state is None:
+            count = (settings.episodes,)
+            drawn = torch.randint(len(queries), count, generator=self.generator, device=device)
+        if self.whole:
+            args = self.environment, self.policy, queries, drawn, self.generator
+            return collect_whole(*args)[0]
+        if self.state is None:
+            self.state = reset(self.environment, queries, drawn)
+        rollout, self.state = collect(
+            self.environment,
+            self.policy,
+            self.state,
+            queries,
+            settings.steps,
+            self.generator,
+            bootstrap=settings.bootstrap,
+        )
+        return rollout
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that the next iteration depends on."""
+        return {
+            "policy": self.policy.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "generator": self.generator.get_state(),
+            "iteration": self.iteration,
+            "episodes": None if self.state is None else _packed(self.state),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where another learner of the same making stopped."""
+        self.policy.load_state_dict(state["policy"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.generator.set_state(state["generator"].cpu())
+        self.iteration = state["iteration"]
+        self.state = None if state["episodes"] is None else _unpacked(state["episodes"])
+
+
+def train(
+    learner: Learner,
+    queries: QuerySource,
+    callback: Callable[[Report], object] | None = None,
+) -> list[Report]:
+    """The iterations that are left; a callback that returns True ends them early."""
+    reports = []
+    while learner.iteration < learner.settings.iterations:
+        given = queries if isinstance(queries, Queries) else queries(learner.iteration)
+        reports.append(learner.learn(given))
+        if callback is not None and callback(reports[-1]) is True:
+            break
+    return reports
+
+
+def descend(
+    loss: Tensor, policy: nn.Module, optimizer: torch.optim.Optimizer, max_grad_norm: float
+) -> None:
+    """One step of the optimiser, the gradient's norm limited."""
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_(policy.parameters(), max_grad_norm)
+    optimizer.step()
+
+
+def _packed(state: State) -> dict[str, Any]:
+    memory = state.memory
+    return {
+        "goals": (state.goals.atoms, state.goals.answer, state.goals.left_out),
+        "rest": (state.label, state.depth, state.query, state.over),
+        "memory": None if memory is None else (memory.hash, memory.atoms, memory.answer),
+    }
+
+
+def _unpacked(packed: dict[str, Any]) -> State:
+    memory = None if packed["memory"] is None else Memory(*packed["memory"])
+    label, depth, query, over = packed["rest"]
+    return State(Goals(*packed["goals"]), label, depth, query, over, memory)

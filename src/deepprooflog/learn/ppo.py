@@ -1,0 +1,194 @@
+"""Proximal policy optimisation (Schulman et al. 2017) of the resolution policy.
+
+    ρ_t = π(a_t | G_t) / π_old(a_t | G_t)
+    L = E[ min(ρ_t A_t, clip(ρ_t, 1 − ε, 1 + ε) A_t) − c_V ½ (V(G_t) − R_t)² + c_H H(π(· | G_t)) ]
+
+A_t by generalised advantage estimation, R_t = A_t + V_old(G_t). A rollout is used for a few epochs
+of minibatches; they end early once the policy has moved too far from the one that was rolled out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from deepprooflog.errors import ModelError
+from deepprooflog.learn.gae import gae
+from deepprooflog.learn.on_policy import (
+    Learner,
+    Losses,
+    OnPolicy,
+    QuerySource,
+    Report,
+    descend,
+    train,
+)
+from deepprooflog.learn.rollout import Rollout
+from deepprooflog.mdp.environment import Environment
+from deepprooflog.mdp.policy import Policy, entropy, log_prob
+
+# Keeps the advantages of a minibatch that are all alike from being divided by zero.
+SMALL = 1e-8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ppo(OnPolicy):
+    """The arguments of a run."""
+
+    epochs: int = 4
+    """Passes over each rollout."""
+    minibatch: int = 2048
+    """Steps in a minibatch."""
+    clip: float = 0.2
+    """ε: how far a ratio may move and still gain; the paper's."""
+    lam: float = 0.95
+    """λ of the advantage estimate."""
+    value_clip: float | None = None
+    """How far V may move from its old value and still gain."""
+    normalize: bool = True
+    """Advantages of a minibatch with mean 0 and deviation 1."""
+    target_kl: float | None = 0.03
+    """Stop the epochs when the policy's divergence from the old one passes this."""
+
+
+# -- the objective, term by term -------------------------------------------------------------------
+
+
+def clipped_objective(
+    log_ratio: Float[Tensor, " steps"], advantage: Float[Tensor, " steps"], clip: float
+) -> Float[Tensor, " steps"]:
+    """min(ρ A, clip(ρ, 1 − ε, 1 + ε) A).
+
+    >>> log_ratio = torch.tensor([1.5, 1.5, 0.5]).log()
+    >>> clipped_objective(log_ratio, torch.tensor([2.0, -2.0, -2.0]), 0.2)
+    tensor([ 2.4000, -3.0000, -1.6000])
+    """
+    ratio = log_ratio.exp()
+    return torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
+
+
+def value_loss(
+    value: Float[Tensor, " steps"],
+    old: Float[Tensor, " steps"],
+    returns: Float[Tensor, " steps"],
+    clip: float | None,
+) -> Float[Tensor, ""]:
+    """½ (V − R)², or the larger of it and the same for V kept within `clip` of its old value."""
+    error = (value - returns).square()
+    if clip is not None:
+        kept = old + (value - old).clamp(-clip, clip)
+        error = torch.maximum(error, (kept - returns).square())
+    return 0.5 * error.mean()
+
+
+def divergence(log_ratio: Float[Tensor, " steps"]) -> Float[Tensor, ""]:
+    """KL(π_old ‖ π) from actions of π_old: the mean of ρ − 1 − log ρ, which is never negative."""
+    return (log_ratio.exp() - 1 - log_ratio).mean()
+
+
+# -- an update -------------------------------------------------------------------------------------
+
+
+def update(
+    policy: Policy,
+    optimizer: torch.optim.Optimizer,
+    rollout: Rollout,
+    settings: Ppo,
+    entropy_weight: float,
+    generator: torch.Generator,
+) -> Losses:
+    """Some epochs of minibatches over a rollout."""
+    advantage = gae(
+        rollout.reward,
+        rollout.value,
+        rollout.next_value,
+        rollout.over,
+        gamma=settings.gamma,
+        lam=settings.lam,
+    ).flatten()
+    returns = advantage + rollout.value.flatten()
+    taken = rollout.going.flatten().nonzero().squeeze(1)
+    seen: list[Tensor] = []
+    stopped = False
+    for _ in range(settings.epochs):
+        order = torch.randperm(len(taken), generator=generator, device=taken.device)
+        for part in torch.split(order, settings.minibatch):
+            loss, numbers = _loss(
+                policy, rollout, settings, entropy_weight, taken[part], advantage, returns
+            )
+            seen.append(numbers)
+            if settings.target_kl is not None and float(numbers[3]) > settings.target_kl:
+                stopped = True
+                break
+            descend(loss, policy, optimizer, settings.max_grad_norm)
+        if stopped:
+            break
+    means = torch.stack(seen).mean(0).tolist()
+    if not all(map(math.isfinite, means)):
+        raise ModelError(
+            "PPO's loss is not finite", hint="a smaller lr, or a scorer with normalize"
+        )
+    policy_mean, value_mean, entropy_mean, _, clipped = means
+    return Losses(
+        policy=policy_mean,
+        value=value_mean,
+        entropy=entropy_mean,
+        kl=float(seen[-1][3]),
+        clipped=clipped,
+        updates=len(seen) - stopped,
+        stopped=stopped,
+    )
+
+
+def _loss(
+    policy: Policy,
+    rollout: Rollout,
+    settings: Ppo,
+    entropy_weight: float,
+    which: Int[Tensor, " steps"],
+    advantage: Float[Tensor, " all"],
+    returns: Float[Tensor, " all"],
+) -> tuple[Float[Tensor, ""], Float[Tensor, "5"]]:
+    """−L of a minibatch, and its terms: policy, value, entropy, divergence, share clipped."""
+    choices = rollout.choices.select(which)
+    log = choices.score(policy)
+    log_ratio = (log_prob(log, choices.chosen) - rollout.log_prob.flatten()[which]).float()
+    gain = advantage[which]
+    if settings.normalize and len(gain) > 1:
+        gain = (gain - gain.mean()) / (gain.std() + SMALL)
+    of_policy = -clipped_objective(log_ratio, gain, settings.clip).mean()
+    old = rollout.value.flatten()[which]
+    of_value = value_loss(policy.value(choices.goals), old, returns[which], settings.value_clip)
+    spread = entropy(log, choices.parent).mean().float()
+    loss = of_policy + settings.value_weight * of_value - entropy_weight * spread
+    with torch.no_grad():
+        clipped = ((log_ratio.exp() - 1).abs() > settings.clip).float().mean()
+        terms = [of_policy, of_value, spread, divergence(log_ratio), clipped]
+        return loss, torch.stack([t.detach() for t in terms])
+
+
+# -- a run -----------------------------------------------------------------------------------------
+
+
+def ppo_learner(environment: Environment, policy: Policy, settings: Ppo | None = None) -> Learner:
+    """PPO, ready to learn; it can be stopped and resumed."""
+    settings = settings or Ppo()
+    if policy.critic is None:
+        raise ModelError("PPO needs a critic", hint="Policy(actor, symbols, critic)")
+    return Learner(environment, policy, settings, update)
+
+
+def ppo(
+    environment: Environment,
+    policy: Policy,
+    queries: QuerySource,
+    settings: Ppo | None = None,
+    callback: Callable[[Report], object] | None = None,
+) -> list[Report]:
+    """Train a policy by PPO."""
+    return train(ppo_learner(environment, policy, settings), queries, callback)
