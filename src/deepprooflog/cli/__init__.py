@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from deepprooflog.cli import answers, demo, evaluate, prob, prove, query, solve, train
+from deepprooflog.cli import answers, demo, evaluate, explain, prob, prove, query, solve, train
 from deepprooflog.errors import ProofLogError
 
-COMMANDS = (prob, answers, solve, prove, train, evaluate, query, demo)
+COMMANDS = (prob, answers, solve, prove, train, evaluate, query, explain, demo)
 
 EPILOG = """\
 example:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import time
-from dataclasses import asdict
 from pathlib import Path
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands
-from deepprooflog.errors import DataError
+from deepprooflog.cli.arguments import Commands, positive_integer
 
 EXAMPLE = """\
 example:
   dprl evaluate runs/addition --json
+  dprl evaluate runs/family --protocol sampled --negatives 100
+  dprl evaluate runs/family --protocol full
 
+JSON for graphs: {protocol, negatives, ties, queries, mrr, "hits@1", "hits@3", "hits@10", auc_pr,
+seconds, …, prior: the same for the prior alone}; negatives are drawn for each side
 JSON for addition: {recipe, n, sum_accuracy, sum_accuracy_regrouped, regrouped_spread,
 digit_accuracy, test_sums, regroupings, seconds}; accuracies are shares between 0 and 1
 """
@@ -32,29 +33,31 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("run_folder", metavar="RUN", help="a folder that dprl train wrote")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="default: the run's own")
     parser.add_argument("--data", metavar="DATA", help="default: the run's own")
+    parser.add_argument(
+        "--protocol", choices=("sampled", "full"), help="of ranking; default: sampled"
+    )
+    parser.add_argument(
+        "--negatives", metavar="N", type=positive_integer, help="for each side; default: 100"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, help="of the negatives; default: 0")
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the test figures."""
-    from deepprooflog.recipes import addition, addition_run
     from deepprooflog.recipes.folder import open_run
+    from deepprooflog.recipes.tasks import Asked, task_kind
 
-    began = time.perf_counter()
     folder = open_run(Path(arguments.run_folder))
-    config = folder.config()
-    if config["task"] != addition.TASK:
-        raise DataError(f"a run of the task {config['task']!r}, which is unknown", file=str(folder))
-    found = addition_run.evaluate(folder, arguments.device, arguments.data)
-    result: dict[str, object] = {
-        "recipe": config["recipe"],
-        "n": config["options"]["n"],
-        **asdict(found),
-        "seconds": round(time.perf_counter() - began, 3),
-    }
+    kind = task_kind(folder.config()["task"], str(folder.path))
+    asked = Asked(
+        arguments.device, arguments.data, arguments.protocol, arguments.negatives, arguments.seed,
+        progress=not arguments.json,
+    )  # fmt: skip
+    result = kind.evaluate(folder, asked)
     if arguments.json:
         report.emit_json(result)
     else:
-        print(addition_run.summary(result))
+        print(kind.summary(result))
     return 0

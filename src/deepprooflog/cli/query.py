@@ -20,9 +20,11 @@ example:
   dprl query runs/addition 'add([test(0)], [test(1)], Z, 0)' --top 3
   dprl query runs/addition 'add(test(3..0), test(7..4), Z, 0)' --proof
   dprl query runs/addition --test 12
+  dprl query runs/family 'uncle(X, 2252)' --top 10 --new --proof
 
 In addition runs test(I) and train(I) are pictures, numbered from 0 in file order, test(I..J) is a
-list of them, and `--test K` is the run's test sum number K with the sum left open.
+list of them, and `--test K` is the run's test sum number K with the sum left open. In graph runs
+`--new` leaves out the triples of train and valid.
 JSON: {query, answers: [{bindings, probability, proof, …}], …}, most probable answer first;
 certain: no answer listed later or not at all is more probable
 """
@@ -43,7 +45,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("run_folder", metavar="RUN", help="a folder that dprl train wrote")
     parser.add_argument("query", metavar="QUERY", nargs="?", help="a goal, quoted for the shell")
     parser.add_argument("--test", metavar="K", type=int, help="a test example in place of QUERY")
-    parser.add_argument("--top", metavar="K", type=positive_integer, default=1, help="default: 1")
+    parser.add_argument(
+        "--top", metavar="K", type=positive_integer, help="default: 1, of a graph run 10"
+    )
+    parser.add_argument("--new", action="store_true", help="only answers that no one told")
     parser.add_argument(
         "--by", choices=("answer", "derivation"), default="answer",
         help="the most probable answer, or that of the best derivation",
@@ -61,15 +66,30 @@ def addition(folder: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]
 
     text = test_sum(folder, arguments.test) if arguments.query is None else arguments.query
     return ask(
-        folder, text, top=arguments.top, by=arguments.by, device=arguments.device,
+        folder, text, top=arguments.top or 1, by=arguments.by, device=arguments.device,
         data=arguments.data,
+    )  # fmt: skip
+
+
+def graph(folder: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Ask a knowledge-graph run."""
+    from deepprooflog.recipes.kg_query import ask
+
+    if arguments.query is None or arguments.by != "answer":
+        raise DataError(
+            "a graph is asked by a query, and answers by their probability",
+            hint="dprl query RUN 'uncle(X, 2252)' --top 10",
+        )
+    return ask(
+        folder, arguments.query, top=arguments.top or 10, new=arguments.new,
+        proofs=int(arguments.proof or arguments.json), device=arguments.device, data=arguments.data,
     )  # fmt: skip
 
 
 Ask = Callable[["RunFolder", argparse.Namespace], dict[str, Any]]
 """A run and the command's arguments to the object that `--json` prints."""
 
-TASKS: Mapping[str, Ask] = {"mnist-addition": addition}
+TASKS: Mapping[str, Ask] = {"mnist-addition": addition, "kg": graph}
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ EXAMPLE = """\
 example:
   dprl train mnist-addition --set n=4 --set seed=0 --out runs/addition
   dprl train digits-addition --out runs/digits
+  dprl train kg --set data=FOLDER --set rules=FILE --out runs/graph
   dprl train mnist-addition --out runs/addition --resume
 
 RECIPE is the name of a shipped recipe or a TOML file. RUN gets config.json, metrics.jsonl,
@@ -29,7 +30,7 @@ def add_parser(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("recipe", metavar="RECIPE", help="mnist-addition, digits-addition, a file")
+    parser.add_argument("recipe", metavar="RECIPE", help="family-dprl, mnist-addition, …, a file")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="an option")
     parser.add_argument("--out", metavar="RUN", help="the folder to train into")
     parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
@@ -39,27 +40,24 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, then print the test figures."""
-    from deepprooflog.recipes import addition, addition_options, addition_run
     from deepprooflog.recipes.options import assignments, described
     from deepprooflog.recipes.recipe import read_recipe
+    from deepprooflog.recipes.tasks import task_kind
 
     recipe = read_recipe(arguments.recipe)
-    if recipe.task != addition.TASK:
-        raise DataError(
-            f"there is no task {recipe.task!r}", file=recipe.file, hint=f'task = "{addition.TASK}"'
-        )
+    kind = task_kind(recipe.task, recipe.file)
     if arguments.set == ["help"]:
-        print(described(addition_options.AdditionOptions))
+        print(described(kind.options))
         return 0
     given = assignments(arguments.set)
     if arguments.out is None:
         raise DataError("there is no folder to train into", hint="--out RUN")
-    result = addition_run.train(
+    result = kind.train(
         arguments.recipe, given, Path(arguments.out), resume=arguments.resume,
         progress=not arguments.json,
     )  # fmt: skip
     if arguments.json:
         report.emit_json(result)
     else:
-        print(addition_run.summary(result))
+        print(kind.summary(result))
     return 0

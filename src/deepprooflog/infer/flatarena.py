@@ -87,12 +87,12 @@ class FlatPart:
         edges = _ranges(self.first_edge, queries, most[1])
         # In the arena goal 0 is True, and the goals of the first query begin at 1.
         shift = nodes.shift + 1
-        source = self.source[edges.index] + shift[edges.of]
-        target = self.target[edges.index]
+        source = self.source[edges.items] + shift[edges.of]
+        target = self.target[edges.items]
         target = torch.where(target == TRUE, 0, target + shift[edges.of])
         zero = self.begin.new_zeros(1)
-        begin = torch.cat([zero, self.begin[nodes.index] + edges.shift[nodes.of]])
-        end = torch.cat([zero, self.end[nodes.index] + edges.shift[nodes.of]])
+        begin = torch.cat([zero, self.begin[nodes.items] + edges.shift[nodes.of]])
+        end = torch.cat([zero, self.end[nodes.items] + edges.shift[nodes.of]])
         true = torch.arange(len(begin), device=begin.device) == 0
         roots = self.roots[queries]
         weights = self._weights(edges, queries, bank, networks, labels, padded)
@@ -108,7 +108,7 @@ class FlatPart:
             source=source,
             target=target,
             weights=weights,
-            distance=torch.cat([zero, self.distance[nodes.index]]),
+            distance=torch.cat([zero, self.distance[nodes.items]]),
             longest=self.longest,
             levels=self.levels[queries] + shift[:, None],
         )
@@ -122,7 +122,7 @@ class FlatPart:
         labels: Labels,
         padded: bool,
     ) -> Tensor:
-        index = edges.index
+        index = edges.items
         kind, row, column = self.kind[index], self.row[index], self.column[index]
         used = labels.log_values()
         used = used[labels.numbers(self.clauses)] if self.clauses else used[:0]
@@ -131,7 +131,7 @@ class FlatPart:
         count = 1 + len(used)
         for number, asked in enumerate(self.networks):
             rows = _ranges(asked.first, queries, asked.most if padded else None)
-            log = _ask(asked, asked.bank[rows.index], bank, networks, padded)
+            log = _ask(asked, asked.bank[rows.items], bank, networks, padded)
             place = count + (row + rows.shift[edges.of][:, None]) * asked.asked.domain + column
             entry = torch.where((kind == number) & edges.there[:, None], place, entry)
             parts.append(log.reshape(-1))
@@ -149,7 +149,7 @@ TENSORS = (
 class Ranges(NamedTuple):
     """The items of some queries one after another."""
 
-    index: Tensor  # [items] the number of each
+    items: Tensor  # [items] the number of each
     of: Tensor  # [items] its query's place
     shift: Tensor  # [queries] what to add to a number for its place among the items
     there: Tensor  # [items] False for what only fills up

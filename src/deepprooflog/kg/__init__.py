@@ -1,0 +1,1 @@
+"""Knowledge graphs: triples, rules, the embedding prior, and ranking."""

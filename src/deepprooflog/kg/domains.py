@@ -1,0 +1,53 @@
+"""Domains: which entities are of a kind, one line for each, the domain's name and its members."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int64
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.reading import name_term, read_text
+from deepprooflog.kg.triples import Graph, did_you_mean
+from deepprooflog.syntax.writer import write_term
+
+
+def read_domains(graph: Graph, path: str | Path) -> dict[str, Int64[np.ndarray, " domain"]]:
+    """The domains of a file, each as the numbers of its members."""
+    return parse_domains(graph, read_text(Path(path)), str(path))
+
+
+def parse_domains(
+    graph: Graph, text: str, file: str = "<text>"
+) -> dict[str, Int64[np.ndarray, " domain"]]:
+    """The domains of a text.
+
+    >>> from deepprooflog.kg.triples import graph_of
+    >>> graph = graph_of([("rome", "in", "italy"), ("bari", "in", "italy")])
+    >>> {name: list(map(int, of)) for name, of in parse_domains(graph, "city bari rome").items()}
+    {'city': [2, 0]}
+    """
+    domains: dict[str, Int64[np.ndarray, " domain"]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        name, *members = line.split()
+        numbers = []
+        for member in members:
+            found = graph.entity_ids.get(name_term(member))
+            if found is None:
+                raise DataError(
+                    f"unknown entity {member} in the domain {name}",
+                    file=file,
+                    line=number,
+                    hint=did_you_mean(member, map(write_term, graph.entities)),
+                )
+            numbers.append(found)
+        if not numbers or name in domains:
+            what = "is named twice" if name in domains else "is empty"
+            raise DataError(f"the domain {name} {what}", file=file, line=number)
+        domains[name] = np.array(numbers, dtype=np.int64)
+    if not domains:
+        raise DataError("no domains in the file", file=file)
+    return domains

@@ -1,0 +1,116 @@
+"""Negatives: triples with one entity replaced, for ranking and for training.
+
+For ranking, each query has candidates of its own on each side, drawn without replacement and
+filtered by train, valid and test, so that no candidate is a known truth. For training, a negative
+is filtered by train alone: to avoid the held-out triples would tell the learner what they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Int64
+
+from deepprooflog.kg.draw import ABSENT, allowed_entities, draw, stream
+from deepprooflog.kg.triples import SIDES, SPLITS, Graph, Side, column, contexts
+
+
+@dataclass(frozen=True, eq=False)
+class Corruptions:
+    """For each query the entities that replace its own on one side."""
+
+    side: Side
+    entities: Int64[np.ndarray, "queries count"]  # ABSENT where a query has fewer
+
+    @property
+    def present(self) -> Bool[np.ndarray, "queries count"]:
+        """Where there is an entity."""
+        return np.asarray(self.entities != ABSENT)
+
+    @property
+    def short(self) -> int:
+        """How many queries have fewer than were asked for, because no more exist."""
+        return int((~self.present).any(axis=1).sum())
+
+    def triples(
+        self, queries: Int64[np.ndarray, "queries 3"]
+    ) -> Int64[np.ndarray, "queries count 3"]:
+        """The corrupted triples; those of absent entities are not to be used."""
+        rows = np.repeat(queries[:, None, :], self.entities.shape[1], axis=1)
+        rows[:, :, column(self.side)] = self.entities
+        return rows
+
+
+def corruptions(
+    graph: Graph, queries: Int64[np.ndarray, "queries 3"], side: Side, count: int, seed: int = 0
+) -> Corruptions:
+    """`count` candidates for each query, decided by (seed, query, side) alone.
+
+    >>> from deepprooflog.kg.triples import graph_of
+    >>> graph = graph_of([("a", "r", "b"), ("a", "r", "c"), ("d", "r", "e")])
+    >>> found = corruptions(graph, graph.train[:1], "tail", 100)
+    >>> found.entities[found.present].tolist(), found.short  # a, d, e: c is a known truth
+    ([0, 3, 4], 1)
+    """
+    key = stream(seed, SIDES.index(side), queries[:, 0], queries[:, 1], queries[:, 2])
+    own = queries[:, column(side)]
+    truths = graph.known(side, SPLITS)
+    return Corruptions(side, draw(key, contexts(graph, queries, side), own, truths, count))
+
+
+def all_candidates(
+    graph: Graph, queries: Int64[np.ndarray, "queries 3"], side: Side
+) -> Bool[np.ndarray, "queries entities"]:
+    """Which entities each query is ranked among: its own, and all that make no known truth.
+
+    >>> from deepprooflog.kg.triples import graph_of
+    >>> graph = graph_of([("a", "r", "b"), ("a", "r", "c")])
+    >>> all_candidates(graph, graph.train[:1], "tail").tolist()
+    [[True, True, False]]
+    """
+    truths = graph.known(side, SPLITS)
+    return allowed_entities(contexts(graph, queries, side), queries[:, column(side)], truths)
+
+
+@dataclass(frozen=True, eq=False)
+class Negatives:
+    """Training negatives, each with the position of the positive it was made from."""
+
+    triples: Int64[np.ndarray, "negatives 3"]
+    positive: Int64[np.ndarray, " negatives"]
+    missing: int  # how many were asked for and do not exist
+
+
+def training_negatives(
+    graph: Graph,
+    positives: Int64[np.ndarray, "positives 3"],
+    each: int = 1,
+    seed: int = 0,
+    epoch: int = 0,
+) -> Negatives:
+    """`each` negatives for every positive, other ones in every epoch.
+
+    The sides alternate and the first is a coin's: with one negative for each positive, half of the
+    negatives replace the head. None of them is a triple of train.
+    """
+    parts = (positives[:, 0], positives[:, 1], positives[:, 2])
+    coin = (stream(seed, epoch, *parts) & np.uint64(1)).astype(np.int64)
+    found: list[Int64[np.ndarray, "negatives 3"]] = []
+    origin: list[Int64[np.ndarray, " negatives"]] = []
+    for number, side in enumerate(SIDES):
+        # With an odd number the coin's side has one more.
+        wanted = each // 2 + ((coin == number) & (each % 2 == 1))
+        width = (each + 1) // 2
+        key = stream(seed, epoch, number + 2, *parts)
+        context, own = contexts(graph, positives, side), positives[:, column(side)]
+        entity = draw(key, context, own, graph.known(side, ("train",)), width)
+        used = (entity != ABSENT) & (np.arange(width) < wanted[:, None])
+        rows = positives[np.nonzero(used)[0]]
+        rows[:, column(side)] = entity[used]
+        found.append(rows)
+        origin.append(np.nonzero(used)[0])
+    positive = np.concatenate(origin)
+    order = np.argsort(positive, kind="stable")
+    missing = each * len(positives) - len(positive)
+    return Negatives(np.concatenate(found)[order], positive[order], missing)

@@ -1,0 +1,166 @@
+"""Reading triples: Prolog facts `relation(head, tail).` or lines `head<TAB>relation<TAB>tail`.
+
+A field of a table is a name as it stands: an integer where it is written as Prolog writes one
+(`2252`, `-3`), an atom otherwise (`Ada`, `00260881`, `/m/08966`). In Prolog facts the reader's own
+rules hold: `00260881` is the integer 260881, `'Ada'` an atom and `Ada` a variable, which no triple
+may hold. Only a hyphen in a bare relation name is taken as part of the name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.triples import Source, binary_atom
+from deepprooflog.logic.garbage import no_collection
+from deepprooflog.syntax.reader import Fact, ReadTerm, read_program
+from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref
+from deepprooflog.syntax.writer import write_term
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_DIRECTIVE = Functor(":-", 1)
+_RULE = Functor(":-", 2)
+_LABEL = Functor("::", 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The triples of one file, by name and in file order."""
+
+    rows: list[tuple[Term, str, Term]]  # head, relation, tail
+    source: Source
+
+
+def read_text(path: Path) -> str:
+    """A file's text, unpacked where its name ends in .gz."""
+    try:
+        raw = path.read_bytes()
+        if path.suffix == ".gz":
+            raw = gzip.decompress(raw)
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        line = raw.count(b"\n", 0, e.start) + 1
+        raise DataError(
+            f"not UTF-8 text (byte {e.start})", file=str(path), line=line, hint="save it as UTF-8"
+        ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+        raise DataError(f"a damaged gzip file: {e}", file=str(path)) from None
+    except OSError as e:
+        raise DataError(e.strerror or str(e), file=str(path)) from None
+
+
+def read_triples(path: Path) -> Rows:
+    """The triples of a file, whichever way it writes them."""
+    return parse_triples(read_text(path), str(path))
+
+
+def parse_triples(text: str, file: str = "<text>") -> Rows:
+    """The triples of a text; the file's name decides the format, else the first line does.
+
+    >>> parse_triples("knows(ann,bob).").rows, parse_triples("ann\\tknows\\t7").rows
+    ([(Atom('ann'), 'knows', Atom('bob'))], [(Atom('ann'), 'knows', 7)])
+    """
+    if not text.strip():
+        raise DataError("the file is empty", file=file, hint="head<TAB>relation<TAB>tail lines")
+    name = file.removesuffix(".gz")
+    table = name.endswith(".tsv") or (not name.endswith(".pl") and _looks_like_a_table(text))
+    with no_collection():
+        rows, lines = _table(text, file) if table else _facts(text, file)
+    if not rows:
+        raise DataError("no triples in the file", file=file)
+    return Rows(rows, Source(file, np.array(lines, dtype=np.int64)))
+
+
+def _looks_like_a_table(text: str) -> bool:
+    lines = (line.strip() for line in text.splitlines())
+    return "\t" in next((line for line in lines if line and line[0] != "%"), "")
+
+
+def name_term(name: str) -> Term:
+    """The constant that a bare name stands for.
+
+    >>> name_term("2252"), name_term("00260881"), name_term("Ada")
+    (2252, Atom('00260881'), Atom('Ada'))
+    """
+    return int(name) if _INTEGER.fullmatch(name) and len(name) < 4000 else Atom(name)
+
+
+def _table(text: str, file: str) -> tuple[list[tuple[Term, str, Term]], list[int]]:
+    rows: list[tuple[Term, str, Term]] = []
+    lines: list[int] = []
+    terms: dict[str, Term] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        fields = [field.strip() for field in line.split("\t")]
+        if len(fields) != 3 or not all(fields):
+            if not line.strip():
+                continue
+            raise DataError(
+                f"a triple has 3 fields, not {len(fields)}"
+                if len(fields) != 3
+                else "a field of the triple is empty",
+                file=file,
+                line=number,
+                text=line.rstrip("\r"),
+                hint="head<TAB>relation<TAB>tail",
+            )
+        head, relation, tail = fields
+        if head not in terms:
+            terms[head] = name_term(head)
+        if tail not in terms:
+            terms[tail] = name_term(tail)
+        rows.append((terms[head], relation, terms[tail]))
+        lines.append(number)
+    return rows, lines
+
+
+def _facts(text: str, file: str) -> tuple[list[tuple[Term, str, Term]], list[int]]:
+    rows: list[tuple[Term, str, Term]] = []
+    lines: list[int] = []
+    for item in read_program(text, file):
+        if type(item) is Fact and len(item.args) == 2:
+            rows.append((item.args[0], item.functor.name, item.args[1]))
+        else:
+            row = _unusual(item, text, file)
+            if row is None:
+                continue
+            rows.append(row)
+        lines.append(item.line)
+    return rows, lines
+
+
+def _unusual(item: Fact | ReadTerm, text: str, file: str) -> tuple[Term, str, Term] | None:
+    """A fact that is not written plainly; None for a directive."""
+    column = item.column if type(item) is ReadTerm else None
+    wrong = "a triple is a fact with 2 arguments"
+    hint = "relation(head, tail)."
+    if type(item) is Fact:
+        wrong += f", not {len(item.args)}"
+    else:
+        assert type(item) is ReadTerm
+        term = deref(item.term)
+        functor = term.functor if type(term) is Struct else None
+        if functor is _DIRECTIVE:
+            return None
+        atom = binary_atom(term)
+        if functor is _RULE:
+            wrong, hint = "a rule among the triples", "put rules into a file of their own"
+        elif functor is _LABEL:
+            wrong = "a label on a triple"
+        elif atom is not None and atom[0] != "-":
+            name, (head, tail) = atom
+            odd = next((a for a in (head, tail) if type(a) in (Var, Struct)), None)
+            if odd is None:
+                return head, name, tail
+            shown = write_term(odd) if type(odd) is Struct else repr(odd)
+            wrong = f"{shown} is no constant"
+            if type(odd) is Var:
+                wrong = f"{shown} is a variable, and triples are ground"
+                hint = f"quote it, '{shown}', or write head<TAB>relation<TAB>tail"
+    line = text.split("\n")[item.line - 1].rstrip("\r")
+    raise DataError(wrong, file=file, line=item.line, column=column, text=line, hint=hint)

@@ -1,0 +1,191 @@
+"""Knowledge-graph completion: graph, rules, prior and policy put together from a run's options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from jaxtyping import Int, Int64
+from torch import Tensor
+
+from deepprooflog.errors import DataError, ModelError
+from deepprooflog.kg.believe import Belief
+from deepprooflog.kg.calibration import Calibration, calibrate
+from deepprooflog.kg.folder import read_graph
+from deepprooflog.kg.kge import Kge
+from deepprooflog.kg.kge_known import KnownTriples
+from deepprooflog.kg.kge_loss import make_model
+from deepprooflog.kg.notice import Notice
+from deepprooflog.kg.program import database_of, program_of
+from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.rules import Rules, read_rules, unknown_relations
+from deepprooflog.kg.triples import Graph
+from deepprooflog.learn import checkpoint
+from deepprooflog.logic.program import Program
+from deepprooflog.recipes.kg_options import GraphOptions
+from deepprooflog.relational.database import Believe
+from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.vocabulary import ConstantRows
+
+TASK = "kg"
+NO_RULES = "none"
+
+Score = Callable[[Int[Tensor, "triples 3"]], Tensor]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A graph with its rules, as a program."""
+
+    graph: Graph
+    rules: Rules
+    program: Program
+    notices: tuple[Notice, ...]
+
+
+def device_of(options: GraphOptions) -> torch.device:
+    """The device asked for."""
+    if options.device == "cuda" and not torch.cuda.is_available():
+        raise ModelError("device=cuda: torch sees no GPU", hint="device=auto")
+    name = options.device
+    return torch.device(
+        ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+    )
+
+
+def read_task(options: GraphOptions) -> Task:
+    """Read the graph and the rules; what is odd about them is kept as notices."""
+    graph = read_graph(options.data)
+    path = graph.rules if not options.rules else Path(options.rules)
+    if options.rules == NO_RULES:
+        rules = Rules(())
+    elif path is None:
+        raise DataError(
+            f"the folder of {graph.name} has no rules",
+            hint="--set rules=FILE, or rules=none to do without",
+        )
+    else:
+        rules = read_rules(path)
+    notices = (*graph.notices, *rules.notices, *unknown_relations(rules, graph))
+    program = program_of(graph, rules, believe=options.prior != "none")
+    return Task(graph, rules, program, notices)
+
+
+def make_prover(
+    options: GraphOptions, task: Task, belief: Belief | None, device: torch.device
+) -> Prover:
+    """A prover with an untrained policy."""
+    database = database_of(
+        task.graph, task.rules,
+        believe=False if belief is None else cast("Believe", options.believe),
+        nesting=options.nesting, device=device,
+    )  # fmt: skip
+    policy = Embedding(
+        task.program, options.dimension, options.f_atom, options.f_agg, seed=options.seed,
+        constants=cast("ConstantRows", options.constants), numbers="symbols",
+        false_action=bool(options.false_action),
+    )  # fmt: skip
+    limits = Limits(depth=options.depth, goals=options.goals or None)
+    return Prover(database, policy.to(device), belief, limits, program=task.program).to(device)
+
+
+def save_prior(path: Path, kge: Kge, calibration: Calibration, options: GraphOptions) -> None:
+    """Write a trained and calibrated prior."""
+    checkpoint.save(
+        path,
+        {
+            "prior": kge.state_dict(), "slope": calibration.slope, "offset": calibration.offset,
+            "base_rate": calibration.base_rate, "model": options.prior,
+            "dimension": options.prior_dimension, "margin": options.prior_margin,
+        },
+    )  # fmt: skip
+
+
+def load_prior(path: Path, graph: Graph, options: GraphOptions, device: torch.device) -> Belief:
+    """Read a prior; one of another kind or of another graph is refused."""
+    state = checkpoint.load(
+        path, ("prior", "slope", "offset", "base_rate", "model", "dimension"), device
+    )
+    if state["model"] != options.prior or state["dimension"] != options.prior_dimension:
+        raise DataError(
+            f"a prior of kind {state['model']}, dimension {state['dimension']}", file=str(path),
+            hint=f"prior={state['model']} prior_dimension={state['dimension']}",
+        )  # fmt: skip
+    kge = make_model(options.prior_options(), len(graph.entities), len(graph.relations))
+    try:
+        kge.load_state_dict(state["prior"])
+    except RuntimeError as error:
+        raise DataError(
+            f"the prior does not fit {graph.name}: {str(error).splitlines()[-1].strip()}",
+            file=str(path), hint="a prior trained on the same graph",
+        ) from None  # fmt: skip
+    calibration = Calibration(state["slope"], state["offset"], float(state["base_rate"]))
+    return frozen(Belief(kge.to(device).eval(), calibration, graph.relations, graph.entities))
+
+
+def frozen(belief: Belief) -> Belief:
+    """A prior that learning leaves alone."""
+    for parameter in belief.parameters():
+        parameter.requires_grad_(False)
+    return belief
+
+
+def calibrated(options: GraphOptions, task: Task, kge: Kge) -> Belief:
+    """A trained embedding as a belief, calibrated on the validation split."""
+    found = calibrate(
+        kge, torch.from_numpy(task.graph.valid), known_triples(task.graph),
+        base_rate=options.base_rate, seed=options.seed,
+    )  # fmt: skip
+    return frozen(Belief(kge, found, task.graph.relations, task.graph.entities))
+
+
+def known_triples(graph: Graph) -> KnownTriples:
+    """What may be known while training: train and valid."""
+    return KnownTriples.of(
+        torch.from_numpy(np.concatenate([graph.train, graph.valid])),
+        entities=len(graph.entities), relations=len(graph.relations),
+    )  # fmt: skip
+
+
+def splits(
+    options: GraphOptions, graph: Graph
+) -> tuple[Int64[np.ndarray, "learn 3"], Int64[np.ndarray, "look 3"]]:
+    """The triples to learn the policy from, and those to look at.
+
+    A prior is too sure of what it was trained on: beside one, the policy learns from validation
+    triples, and the share `held_out` of these only validates.
+    """
+    order = np.random.default_rng(options.seed).permutation(len(graph.valid))
+    cut = max(1, round(options.held_out * len(order)))
+    look = graph.valid[order[:cut]]
+    from_valid = options.learn_from == "valid" or (
+        options.learn_from == "auto" and options.prior != "none"
+    )
+    return (graph.valid[order[cut:]] if from_valid else graph.train), look[: options.looked_at]
+
+
+def success_score(prover: Prover) -> Score:
+    """p_success as a ranking score."""
+
+    def score(triples: Int[Tensor, "triples 3"]) -> Tensor:
+        with torch.no_grad():
+            found: Tensor = prover(triples.to(prover.policy.true.device)).success
+            return found
+
+    return score
+
+
+def belief_score(belief: Belief) -> Score:
+    """The prior alone as a ranking score."""
+
+    def score(triples: Int[Tensor, "triples 3"]) -> Tensor:
+        head, relation, tail = triples.to(belief.kge.entity.device).unbind(1)
+        with torch.no_grad():
+            found: Tensor = belief(relation, head, tail)
+            return found
+
+    return score

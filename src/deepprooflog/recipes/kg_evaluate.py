@@ -1,0 +1,122 @@
+"""Test figures of a knowledge-graph run: p_success, and beside it the prior and proofs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int, Int64
+from torch import Tensor
+
+from deepprooflog.kg.depth import depths
+from deepprooflog.kg.figures import figures
+from deepprooflog.kg.prover import Prover
+from deepprooflog.kg.ranking import Protocol, Ranking, rank
+from deepprooflog.learn.progress import Progress
+from deepprooflog.recipes.kg import Task, belief_score
+from deepprooflog.recipes.kg_options import GraphOptions
+
+# Candidates explored together: many share goals, and all must fit in memory.
+BATCH = {"cpu": 4096, "cuda": 32768}
+SHOWN = ("mrr", "hits@1", "hits@3", "hits@10", "auc_pr")
+
+
+class Scored:
+    """Scores by p_success that keep the proofs' share and count the goals."""
+
+    def __init__(self, prover: Prover) -> None:
+        self.prover = prover
+        self.goals = 0
+        self.cut = 0
+
+    def __call__(self, triples: Int[Tensor, "triples 3"]) -> Tensor:
+        with torch.no_grad():
+            device = self.prover.policy.true.device
+            layers = self.prover.explore(self.prover.goals(triples.to(device)))
+            self.goals += layers.size
+            self.cut += layers.cut.depth + layers.cut.atoms + layers.cut.goals
+            return self.prover.weigh(layers).success
+
+
+def queries_of(options: GraphOptions, task: Task) -> Int64[np.ndarray, "queries 3"]:
+    """All test triples, or as many drawn at random as the run asks for."""
+    every = task.graph.test
+    if not options.test or options.test >= len(every):
+        return every
+    chosen = np.random.default_rng(options.seed).choice(len(every), options.test, replace=False)
+    return every[np.sort(chosen)]
+
+
+def ranked(
+    task: Task,
+    score: Callable[[Tensor], Tensor],
+    queries: Int64[np.ndarray, "queries 3"],
+    *,
+    protocol: Protocol,
+    negatives: int,
+    seed: int,
+    batch: int,
+    progress: bool,
+) -> Ranking:
+    """Rank with a line of progress."""
+    bar = Progress(2 * len(queries))
+    bar.live = bar.live and progress
+    ranking = rank(
+        task.graph, score, queries, protocol=protocol, negatives=negatives, seed=seed, batch=batch,
+        shown=lambda done, total: bar.update(done, f"ranking {done}/{total} lists"),
+    )  # fmt: skip
+    bar.close()
+    return ranking
+
+
+def evaluate(
+    options: GraphOptions,
+    task: Task,
+    prover: Prover,
+    progress: bool,
+    *,
+    protocol: Protocol = "sampled",
+    negatives: int = 100,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """The figures of p_success, with those of the prior alone from the same negatives."""
+    queries = queries_of(options, task)
+    scored = Scored(prover)
+    kind = prover.policy.true.device.type
+    settings: dict[str, Any] = {
+        "protocol": protocol, "negatives": negatives, "seed": seed, "progress": progress,
+    }  # fmt: skip
+    ranking = ranked(task, scored, queries, batch=BATCH[kind], **settings)
+    found = figures(ranking, depths(prover, queries, BATCH[kind]))
+    found |= {"goals": scored.goals, "cut": scored.cut}
+    if prover.belief is not None:
+        alone = ranked(task, belief_score(prover.belief), queries, batch=1 << 16, **settings)
+        found["prior"] = figures(alone)
+    return found
+
+
+def summary(result: Mapping[str, Any]) -> str:
+    """The figures for people, a row for p_success and one for the prior alone."""
+    test = result.get("test", result)
+    many = f"{test['negatives']} negatives a side" if test["negatives"] else "all entities"
+    lines = [
+        f"{test['queries']:,} test triples, both sides, {many}, average ties",
+        f"{'':<14}" + "".join(f"{name:>9}" for name in SHOWN),
+        _row("p_success", test),
+    ]
+    if "prior" in test and isinstance(test["prior"], dict):
+        lines.append(_row("prior alone", test["prior"]))
+    seconds = result["seconds"]
+    total = seconds["total"] if isinstance(seconds, dict) else seconds
+    lines.append(f"goals evaluated {test['goals']:,}; seconds {total}")
+    if test["cut"]:
+        lines.append(
+            f"{test['cut']:,} goals were left open by the limits: p_success is a lower bound"
+        )
+    return "\n".join(lines)
+
+
+def _row(name: str, found: Mapping[str, Any]) -> str:
+    return f"{name:<14}" + "".join(f"{found[key]:>9.4f}" for key in SHOWN)

@@ -1,0 +1,113 @@
+"""The options of knowledge-graph recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.exact_learner import ExactOptions
+from deepprooflog.kg.kge_options import KgeOptions
+from deepprooflog.recipes.options import option, settings
+from deepprooflog.recipes.recipe import Recipe
+
+PRIORS = ("rotate", "complex", "none")
+LEARNERS = ("auto", "exact", "ppo", "none")
+FROM = ("auto", "train", "valid")
+DEVICES = ("auto", "cpu", "cuda")
+F_ATOM = ("mlp", "transe", "distmult", "complex", "rotate")
+F_AGG = ("mean", "sum", "attention", "gru")
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """Every choice of a knowledge-graph run."""
+
+    data: str = option("village", "a folder with train, valid and test, or a data set's name")
+    rules: str = option("", "a file of rules; empty: the folder's own, none: no rules")
+    seed: int = option(0, "of the weights, the order and the negatives", at_least=0)
+    device: str = option("auto", "where to train", choices=DEVICES)
+    threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0)
+
+    nesting: int = option(2, "how deep rules stand inside one another", at_least=0)
+    believe: str = option("query", "where the prior is a clause", choices=("query", "everywhere"))
+    depth: int = option(40, "resolution steps at most; what is beyond is open", at_least=1)
+    goals: int = option(0, "goals of a batch at most; 0: no limit", at_least=0)
+
+    learner: str = option("auto", "of the policy", choices=LEARNERS)
+    learn_from: str = option(
+        "auto", "triples to learn from; auto: valid where there is a prior", choices=FROM
+    )
+    exact_up_to: int = option(2000, "goals a query up to which auto learns exactly", at_least=1)
+    dimension: int = option(64, "of the policy's embeddings", at_least=1)
+    f_atom: str = option("mlp", "embeds an atom", choices=F_ATOM)
+    f_agg: str = option("mean", "embeds a goal", choices=F_AGG)
+    constants: str = option("shared", "embed entities alike or each", choices=("shared", "own"))
+    false_action: int = option(0, "1: giving up is a choice", at_least=0, below=2)
+    steps: int = option(100, "of the learner", at_least=0)
+    batch: int = option(128, "positives in a step", at_least=1)
+    negatives: int = option(32, "for each positive", at_least=1)
+    lr: float = option(0.001, "learning rate of the policy", above=0)
+    calibration: float = option(0.02, "weight of the cross-entropy", at_least=0)
+    look: int = option(25, "steps between two looks at the validation split", at_least=1)
+    patience: int = option(0, "stop after so many looks without a better one", at_least=0)
+
+    ppo_iterations: int = option(200, "PPO: rollouts, each followed by an update", at_least=1)
+    ppo_episodes: int = option(256, "PPO: episodes side by side", at_least=1)
+    ppo_lr: float = option(3e-4, "PPO: learning rate", above=0)
+    ppo_entropy: float = option(0.2, "PPO: weight of the entropy", at_least=0)
+    ppo_entropy_end: float = option(-1.0, "PPO: its weight at the end; -1: it stays")
+    ppo_memory: int = option(1, "PPO: 1: rollouts visit no goal twice", at_least=0, below=2)
+    tensorboard: int = option(0, "1: write scalars for TensorBoard", at_least=0, below=2)
+
+    prior: str = option("complex", "the embedding that is believed", choices=PRIORS)
+    prior_from: str = option("", "a run whose prior is used; empty: train one")
+    prior_dimension: int = option(128, "complex numbers in an entity's vector", at_least=1)
+    prior_steps: int = option(500, "of the prior's training", at_least=1)
+    prior_batch: int = option(512, "triples in a step", at_least=1)
+    prior_lr: float = option(0.01, "learning rate of the prior", above=0)
+    prior_n3: float = option(0.05, "ComplEx: weight of the nuclear 3-norm", at_least=0)
+    prior_margin: float = option(12.0, "RotatE", above=0)
+    prior_negatives: int = option(128, "RotatE: corruptions of a triple", at_least=1)
+    prior_temperature: float = option(1.0, "RotatE: of the negatives' weights", at_least=0)
+    prior_sharing: str = option("each", "RotatE: negatives", choices=("each", "shared"))
+    prior_sides: str = option("split", "RotatE: sides corrupted", choices=("split", "both"))
+    prior_compiled: int = option(0, "1: torch.compile", at_least=0, below=2)
+    base_rate: float = option(
+        0.5, "share of truths that belief is calibrated for", above=0, below=1
+    )
+
+    held_out: float = option(
+        0.2, "share of the validation split that only validates", above=0, below=1
+    )
+    looked_at: int = option(300, "triples in a look", at_least=1)
+    test: int = option(0, "test triples ranked at the end; 0: all", at_least=0)
+
+    def prior_options(self) -> KgeOptions:
+        """How the prior is trained."""
+        return KgeOptions(
+            model=self.prior, dimension=self.prior_dimension, steps=self.prior_steps,
+            batch=self.prior_batch, lr=self.prior_lr, seed=self.seed, margin=self.prior_margin,
+            negatives=self.prior_negatives, temperature=self.prior_temperature,
+            sharing=self.prior_sharing, sides=self.prior_sides, n3=self.prior_n3,
+            compiled=bool(self.prior_compiled), validate_every=max(1, self.prior_steps // 5),
+        )  # fmt: skip
+
+    def exact_options(self) -> ExactOptions:
+        """How the policy is trained exactly."""
+        return ExactOptions(
+            steps=self.steps, batch=self.batch, negatives=self.negatives, lr=self.lr,
+            calibration=self.calibration, validate_every=self.look, patience=self.patience,
+            seed=self.seed,
+        )  # fmt: skip
+
+
+def resolve(recipe: Recipe, given: Mapping[str, object]) -> GraphOptions:
+    """A recipe's options, then those given."""
+    values: dict[str, Any] = settings(GraphOptions, recipe.options, recipe.file)
+    values |= settings(GraphOptions, given, "--set")
+    options = GraphOptions(**values)
+    if options.prior == "none" and options.learner == "none":
+        raise DataError("neither a prior nor a learner: there is nothing to train")
+    return options

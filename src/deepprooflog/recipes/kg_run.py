@@ -1,0 +1,222 @@
+"""A knowledge-graph run from beginning to end: prior, calibration, policy, test."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.believe import Belief
+from deepprooflog.kg.exact_learner import Learned, train_exact
+from deepprooflog.kg.kge_training import train_kge
+from deepprooflog.kg.metrics import means, ranks
+from deepprooflog.kg.prover import Prover
+from deepprooflog.kg.ranking import rank
+from deepprooflog.learn import checkpoint
+from deepprooflog.learn.curves import curves
+from deepprooflog.learn.progress import Progress
+from deepprooflog.recipes.addition import threads
+from deepprooflog.recipes.folder import RunFolder, create, open_run
+from deepprooflog.recipes.kg import (
+    TASK,
+    Task,
+    calibrated,
+    device_of,
+    load_prior,
+    make_prover,
+    read_task,
+    save_prior,
+    splits,
+    success_score,
+)
+from deepprooflog.recipes.kg_evaluate import evaluate
+from deepprooflog.recipes.kg_options import GraphOptions, resolve
+from deepprooflog.recipes.recipe import read_recipe
+
+# What a resumed run may be given anew: where it runs, not what it computes.
+PLACES = ("device", "threads", "test")
+LOOK_NEGATIVES = 50
+# Queries explored to see how large the goal space is.
+GLIMPSE = 64
+
+
+def train(
+    recipe: str,
+    given: Mapping[str, object],
+    out: Path,
+    *,
+    resume: bool = False,
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Train a recipe into a folder; what stands in its result.json."""
+    options, run = _begin(recipe, given, out, resume)
+    if resume and run.result.exists():
+        return run.read_result()
+    began = time.perf_counter()
+    with torch.random.fork_rng(), threads(options.threads):
+        torch.manual_seed(options.seed)
+        task = read_task(options)
+        if progress:
+            for notice in task.notices:
+                print(notice, file=sys.stderr)
+        belief, prior_seconds = _prior(options, task, run, progress)
+        prover = make_prover(options, task, belief, device_of(options))
+        learner, size = choose(options, prover, task)
+        if progress and learner != "none":
+            print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
+        learned = _learn(options, task, prover, learner, run, progress)
+        if learned is not None:
+            _record(run, learned)
+        trained = time.perf_counter() - began
+        result = {
+            "recipe": recipe, "task": TASK, "data": task.graph.name, "seed": options.seed,
+            "learner": learner, "goals_a_query": round(size, 1), "nesting": options.nesting,
+            "prior": options.prior, "rules": len(task.rules),
+            "best_step": None if learned is None else learned.best_step,
+            "validation": None if learned is None else round(learned.best, 6),
+            "test": evaluate(options, task, prover, progress),
+            "seconds": {
+                "prior": round(prior_seconds, 3), "train": round(trained, 3),
+                "total": round(time.perf_counter() - began, 3),
+            },
+            "device": str(device_of(options)), "torch": torch.__version__,
+        }  # fmt: skip
+    run.write_json("result.json", result)
+    return result
+
+
+def _begin(
+    recipe: str, given: Mapping[str, object], out: Path, resume: bool
+) -> tuple[GraphOptions, RunFolder]:
+    """The options and the folder of a new run, or of one to go on with."""
+    if not resume:
+        options = resolve(read_recipe(recipe), given)
+        device_of(options)
+        read_task(options)
+        config = {"recipe": recipe, "task": TASK, "options": asdict(options)}
+        return options, create(out, config)
+    run = open_run(out)
+    kept = run.config()
+    if kept["recipe"] != recipe:
+        raise DataError(f"a run of {kept['recipe']}, not of {recipe}", file=str(out))
+    asked = asdict(resolve(read_recipe(recipe), {**kept["options"], **given}))
+    for key, value in asked.items():
+        if value != kept["options"][key] and key not in PLACES:
+            raise DataError(
+                f"the run has {key}={kept['options'][key]}, not {value}",
+                file=str(out), hint="another --out for another run",
+            )  # fmt: skip
+    return GraphOptions(**asked), run
+
+
+def _prior(
+    options: GraphOptions, task: Task, run: RunFolder, progress: bool
+) -> tuple[Belief | None, float]:
+    """The run's prior, trained or read; the seconds its training took."""
+    if options.prior == "none":
+        return None, 0.0
+    own = run.path / "prior.pt"
+    device = device_of(options)
+    if not own.exists() and options.prior_from:
+        other = load_prior(Path(options.prior_from) / "prior.pt", task.graph, options, device)
+        save_prior(own, other.kge, other.calibration, options)
+    if own.exists():
+        return load_prior(own, task.graph, options, device), 0.0
+    asked = options.prior_options()
+    bar = Progress(asked.steps)
+    bar.live = bar.live and progress
+    trained = train_kge(
+        torch.from_numpy(task.graph.train), entities=len(task.graph.entities),
+        relations=len(task.graph.relations), options=asked, device=device,
+        path=run.path / "prior-training.pt", progress=bar,
+    )  # fmt: skip
+    belief = calibrated(options, task, trained.model)
+    save_prior(own, trained.model, belief.calibration, options)
+    (run.path / "prior-training.pt").unlink(missing_ok=True)
+    return belief, trained.seconds
+
+
+def choose(options: GraphOptions, prover: Prover, task: Task) -> tuple[str, float]:
+    """The learner, and how many goals a query has: auto learns exactly where they are few."""
+    if options.learner == "none":
+        return "none", 0.0
+    _, look = splits(options, task.graph)
+    some = torch.from_numpy(look[:GLIMPSE]).to(prover.policy.true.device)
+    size = prover.explore(prover.goals(some, leave_out=True)).size / max(len(some), 1)
+    if options.learner != "auto":
+        return options.learner, size
+    return ("exact" if size <= options.exact_up_to else "ppo"), size
+
+
+def _learn(
+    options: GraphOptions, task: Task, prover: Prover, learner: str, run: RunFolder, progress: bool
+) -> Learned | None:
+    if learner == "none":
+        return None
+    positives, look = splits(options, task.graph)
+
+    def validate(current: Prover) -> float:
+        ranking = rank(
+            task.graph, success_score(current), look, negatives=LOOK_NEGATIVES, seed=options.seed
+        )
+        return float(means(ranks(ranking.ranked.better, ranking.ranked.equal))["mrr"])
+
+    if learner == "ppo":
+        from deepprooflog.recipes.kg_ppo import learn
+
+        return learn(options, task, prover, positives, validate, run, progress)
+    asked = options.exact_options()
+    bar = Progress(asked.steps)
+    bar.live = bar.live and progress
+    return train_exact(
+        prover, task.graph, positives, asked, validate=validate, path=run.checkpoint, progress=bar,
+        seen=run.append,
+    )  # fmt: skip
+
+
+def _record(run: RunFolder, learned: Learned) -> None:
+    """The whole history, also of a run that was interrupted, and its curves."""
+    run.write("metrics.jsonl", "".join(json.dumps(row) + "\n" for row in learned.history))
+    lines = {
+        key: [(row["step"], row[key]) for row in learned.history if key in row]
+        for key in ("loss", "validation")
+    }
+    panels = {
+        "loss": {"training": lines["loss"]},
+        "mean reciprocal rank": {"validation": lines["validation"]},
+    }
+    run.write("curves.svg", curves(panels, x_name="step"))
+
+
+def trained_prover(
+    run: RunFolder, device: str | None = None, data: str | None = None
+) -> tuple[GraphOptions, Task, Prover]:
+    """The prover of a run with its best policy."""
+    kept = run.config()
+    places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
+    options = resolve(read_recipe(kept["recipe"]), {**kept["options"], **places})
+    task = read_task(options)
+    where = device_of(options)
+    belief = (
+        None
+        if options.prior == "none"
+        else load_prior(run.path / "prior.pt", task.graph, options, where)
+    )
+    prover = make_prover(options, task, belief, where)
+    if options.learner != "none":
+        state = checkpoint.load(run.checkpoint, ("best",), where)
+        try:
+            prover.policy.load_state_dict(state["best"]["weights"])
+        except (KeyError, TypeError, RuntimeError) as error:
+            raise DataError(
+                f"the checkpoint does not fit this graph: {str(error).splitlines()[0]}",
+                file=str(run.checkpoint),
+            ) from None
+    return options, task, prover.eval()

@@ -1,0 +1,90 @@
+"""What a recipe's task is made of: its options, how it is trained and how it is tested."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from deepprooflog.errors import DataError
+from deepprooflog.recipes import (
+    addition,
+    addition_options,
+    addition_run,
+    kg,
+    kg_evaluate,
+    kg_options,
+    kg_run,
+)
+from deepprooflog.recipes.folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a run is to be tested; None leaves it as the run has it."""
+
+    device: str | None = None
+    data: str | None = None
+    protocol: str | None = None
+    negatives: int | None = None
+    seed: int | None = None
+    progress: bool = True
+
+
+@dataclass(frozen=True)
+class TaskKind:
+    """One kind of experiment."""
+
+    options: type
+    train: Callable[..., dict[str, Any]]
+    evaluate: Callable[[RunFolder, Asked], dict[str, Any]]
+    summary: Callable[[Mapping[str, Any]], str]
+
+
+def task_kind(name: object, file: str) -> TaskKind:
+    """The kind of a recipe or a run, by its task's name."""
+    found = TASKS.get(str(name))
+    if found is None:
+        known = " or ".join(f'task = "{task}"' for task in TASKS)
+        raise DataError(f"there is no task {name!r}", file=file, hint=known)
+    return found
+
+
+def evaluate_addition(run: RunFolder, asked: Asked) -> dict[str, Any]:
+    """Sums and digits of the test pictures."""
+    if asked.protocol is not None or asked.negatives is not None:
+        raise DataError(
+            "sums are not ranked: there is no protocol and there are no negatives",
+            hint="dprl evaluate RUN",
+        )
+    began = time.perf_counter()
+    config = run.config()
+    found = addition_run.evaluate(run, asked.device, asked.data)
+    return {
+        "recipe": config["recipe"], "n": config["options"]["n"], **asdict(found),
+        "seconds": round(time.perf_counter() - began, 3),
+    }  # fmt: skip
+
+
+def evaluate_graph(run: RunFolder, asked: Asked) -> dict[str, Any]:
+    """Ranks of the test triples."""
+    protocol = asked.protocol or "sampled"
+    if protocol == "full" and asked.negatives is not None:
+        raise DataError("under the protocol full all entities are negatives", hint="leave one out")
+    began = time.perf_counter()
+    options, task, prover = kg_run.trained_prover(run, asked.device, asked.data)
+    found = kg_evaluate.evaluate(
+        options, task, prover, asked.progress, protocol="full" if protocol == "full" else "sampled",
+        negatives=100 if asked.negatives is None else asked.negatives, seed=asked.seed or 0,
+    )  # fmt: skip
+    return {**found, "seconds": round(time.perf_counter() - began, 3)}
+
+
+TASKS: Mapping[str, TaskKind] = {
+    addition.TASK: TaskKind(
+        addition_options.AdditionOptions, addition_run.train, evaluate_addition,
+        addition_run.summary,
+    ),
+    kg.TASK: TaskKind(kg_options.GraphOptions, kg_run.train, evaluate_graph, kg_evaluate.summary),
+}  # fmt: skip

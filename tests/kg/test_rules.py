@@ -1,0 +1,147 @@
+"""Rules: three formats into one noun, and where they go wrong."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import deepprooflog as dpl
+from deepprooflog import ProofLogError
+from deepprooflog.errors import DataError, ProgramError, SyntaxProblem
+from deepprooflog.kg.program import program_of
+from deepprooflog.kg.rules import Rules, parse_rules, read_rules, unknown_relations
+from deepprooflog.kg.triples import graph_of
+
+PROGRAM = "uncle(X, Y) :- brother(X, Z), father(Z, Y)."
+ARROW = "r13:0.7:brother(a,h), father(h,b) -> uncle(a,b)"
+TABLE = "141\t97\t0.7\tuncle(X,Y) <= brother(X,A), father(A,Y)"
+SAME = "uncle(A,B) :- brother(A,C), father(C,B)."
+
+
+def texts(rules: Rules) -> list[str]:
+    return [str(rule) for rule in rules]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "weight"),
+    [
+        (PROGRAM, "r0", 1.0),
+        ("0.7 :: " + PROGRAM, "r0", 0.7),
+        (ARROW, "r13", 0.7),
+        (TABLE, "r0", 0.7),
+    ],
+)
+def test_one_rule_in_every_format(text: str, name: str, weight: float) -> None:
+    rules = parse_rules("\n" + text + "\n", "rules.txt")
+    assert texts(rules) == [SAME]
+    assert (rules[0].id, rules[0].weight, rules[0].place) == (name, weight, "rules.txt:2")
+    assert rules[0].clause.label is None
+    assert rules.notices == ()
+
+
+def test_constants_and_odd_names() -> None:
+    arrow = parse_rules(
+        "a:1:likes(x,'Ann B'), n(y,007) , co-occurs(x,\"z\") -> 'my rel'(x,y)\nlikes(X,Y) -> n(Y,X)"
+    )
+    assert texts(arrow) == [
+        "'my rel'(A,B) :- likes(A,'Ann B'), n(B,7), 'co-occurs'(A,z).",
+        "n(A,B) :- likes(B,A).",
+    ]
+    assert (arrow[1].id, arrow[1].weight) == ("r1", 1.0)
+    table = parse_rules("9\t3\t0.3\t/film/genre(X,/m/01) <= likes(X,00260881), n(ann,2252)\n"
+                        "5\t5\t1\tr(X,c) <= \n")  # fmt: skip
+    assert texts(table) == [
+        "'/film/genre'(A,'/m/01') :- likes(A,'00260881'), n(ann,2252).",
+        "r(A,c).",
+    ]
+    program = parse_rules(":- dynamic(p/2).\np(a, b).\np(X, Y) :- q(X, Y, k), X \\= Y.\n")
+    assert texts(program) == ["p(a,b).", "p(A,B) :- q(A,B,k), A\\=B."]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "says"),
+    [
+        (ARROW + "\nr1:x:p(a,b) -> q(a,b)", 2, 4, "weight 'x'"),
+        (ARROW + "\nr1:nan:p(a,b) -> q(a,b)", 2, 4, "weight 'nan'"),
+        (ARROW + "\nr1:1:p(a,b), -> q(a,b)", 2, 12, "after ','"),
+        (ARROW + "\nr1:1:p(a,b) q(b,c) -> q(a,c)", 2, 13, "','"),
+        (ARROW + "\nr1:1:p(a,b -> q(a,b)", 2, 12, "',' or ')'"),
+        (ARROW + "\nr1:1:p(a,) -> q(a,b)", 2, 10, "an argument"),
+        (ARROW + "\nr1:1:p -> q(a,b)", 2, 8, "'('"),
+        (ARROW + "\nr1:1: -> q(a,b)", 2, 6, "without a body"),
+        (ARROW + "\nr1:1:p(a,b) -> q(a,b), r(a,b)", 2, 15, "one head, not 2"),
+        (ARROW + "\nr1:1:p(a,b) -> ", 2, 15, "one head, not 0"),
+        (ARROW + "\n\nr1:1:p(a,b)", 3, 12, "'->'"),
+        (TABLE + "\n1\t2\tuncle(X,Y) <= p(X,Y)", 2, 1, "3 fields"),
+        (TABLE + "\n1\t2\thigh\tuncle(X,Y) <= p(X,Y)", 2, 5, "confidence 'high'"),
+        (TABLE + "\n1\t2\t0.5\tuncle(X,Y) :- p(X,Y)", 2, 29, "'<='"),
+        (PROGRAM + "\np(X, Y :- q(X, Y).", 2, 8, ""),
+        (PROGRAM + "\n\n  nn(n, [X]) :: p(X).", 3, 3, "weight"),
+        (PROGRAM + "\n:- initialization(main).", 2, 1, "no rule"),
+        (PROGRAM + "\n?- p(X).", 2, 1, "no rule"),
+        (PROGRAM + "\n3 :- p(X).", 2, 1, "head"),
+        (PROGRAM + "\np(X) :- q(X), !.", 2, None, "cut"),
+        (PROGRAM + "\nX = Y :- q(X, Y).", 2, None, "built in"),
+        (PROGRAM + "\nco-occurs(X, Y) :- q(X, Y).", 2, None, "hyphen"),
+    ],
+)
+def test_a_malformed_rule_is_pointed_at(
+    text: str, line: int, column: int | None, says: str
+) -> None:
+    with pytest.raises(ProofLogError) as caught:
+        parse_rules(text, "rules.txt")
+    error = caught.value
+    assert isinstance(error, SyntaxProblem | ProgramError)
+    assert (error.file, error.line, error.column) == ("rules.txt", line, column)
+    assert says in error.message
+    if column is not None:
+        assert error.text == text.split("\n")[line - 1]
+
+
+def test_a_file_without_rules() -> None:
+    with pytest.raises(DataError, match="no rules"):
+        parse_rules("% nothing yet\n\n", "rules.pl")
+
+
+@pytest.mark.parametrize("text", ["p(X, Y) :- q(X, Z).", "0:1:q(x,z) -> p(x,y)"])
+def test_an_unsafe_head_is_said_and_kept(text: str) -> None:
+    rules = parse_rules(text, "rules.txt")
+    assert len(rules) == 1
+    (notice,) = rules.notices
+    assert (notice.file, notice.line) == ("rules.txt", 1)
+    assert "head variable Y" in notice.message
+    program = program_of(graph_of([("a", "q", "b")]), rules)
+    assert list(dpl.solve(program, "p(a, anything)")) == [{}]
+    assert [set(answer) - {"Y"} for answer in dpl.solve(program, "p(a, Y)")] == [set()]
+
+
+def test_an_unknown_relation_is_said() -> None:
+    graph = graph_of([("a", "brother", "b"), ("a", "father", "b")])
+    rules = parse_rules(
+        "uncle(X, Y) :- brohter(X, Z), father(Z, Y).\n"
+        "far(X, Y) :- uncle(X, Y), X \\= Y, brohter(X, Y), zzz(X).",
+        "rules.pl",
+    )
+    notices = unknown_relations(rules, graph)
+    assert [(n.file, n.line) for n in notices] == [("rules.pl", 1), ("rules.pl", 2)]
+    assert notices[0].message.startswith("no triple and no rule is about brohter/2")
+    assert notices[0].message.endswith("did you mean brother?")
+    assert "zzz/1" in notices[1].message and "did you mean" not in notices[1].message
+
+
+@pytest.mark.parametrize(("name", "count"), [("family", 48), ("wn18rr", 32), ("umls", 104)])
+def test_public_rules(data_dir: Path, name: str, count: int) -> None:
+    path = data_dir / "kg" / name / "rules.txt"
+    rules = read_rules(path)
+    lines = path.read_text().splitlines()
+    assert len(rules) == len(lines) == count
+    for number, (rule, line) in enumerate(zip(rules, lines, strict=True), 1):
+        identity, weight, rest = line.split(":")
+        assert (rule.id, rule.weight) == (identity, float(weight))
+        assert rule.place.endswith(f"rules.txt:{number}")
+        assert len(rule.clause.body) == rest.split("->")[0].count("(")
+        assert rule.clause.functor.name == rest.split("->")[1].split("(")[0].strip()
+        arguments = [a for pair in re.findall(r"\(([^()]*)\)", rest) for a in pair.split(",")]
+        assert rule.clause.size == len({argument.strip() for argument in arguments})

@@ -1,0 +1,155 @@
+"""Knowledge-graph runs on the village: what a folder holds, what it answers, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.negatives import corruptions
+from deepprooflog.kg.triples import SIDES
+from deepprooflog.recipes.folder import open_run
+from deepprooflog.recipes.kg import belief_score, success_score
+from deepprooflog.recipes.kg_query import ask
+from deepprooflog.recipes.kg_run import train, trained_prover
+from deepprooflog.recipes.tasks import Asked, evaluate_graph
+
+SMALL = {
+    "data": "village", "prior_dimension": 8, "prior_steps": 30, "prior_batch": 128, "steps": 6,
+    "look": 3, "batch": 16, "negatives": 4, "nesting": 1, "looked_at": 20, "test": 40,
+    "dimension": 8, "threads": 1,
+}  # fmt: skip
+
+
+def small(out: Path, **given: object) -> dict[str, Any]:
+    return train("kg", {**SMALL, **given}, out, progress=False)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("graphs") / "village"
+    small(out)
+    return out
+
+
+def test_the_folder_of_a_run(run: Path) -> None:
+    names = {path.name for path in run.iterdir()}
+    assert names == {
+        "config.json", "metrics.jsonl", "checkpoint.pt", "curves.svg", "result.json", "prior.pt",
+    }  # fmt: skip
+    result = json.loads((run / "result.json").read_text())
+    assert (result["learner"], result["test"]["queries"]) == ("exact", 40)
+    assert result["test"]["lists"] == 80
+    assert {"mrr", "hits@1", "hits@3", "hits@10", "auc_pr"} <= result["test"].keys()
+    assert result["test"]["prior"]["lists"] == 80
+    assert result["test"]["cut"] == 0
+
+
+def test_evaluating_again_gives_the_same(run: Path) -> None:
+    found = evaluate_graph(open_run(run), Asked(progress=False))
+    kept = json.loads((run / "result.json").read_text())["test"]
+    for key in ("mrr", "hits@1", "hits@10", "auc_pr", "queries", "goals"):
+        assert found[key] == kept[key], key
+    assert found["prior"]["mrr"] == kept["prior"]["mrr"]
+
+
+def test_the_ranks_are_those_of_the_scores(run: Path) -> None:
+    """MRR from scores of all candidates, ranked here by hand with average ties."""
+    options, task, prover = trained_prover(open_run(run))
+    result = json.loads((run / "result.json").read_text())["test"]
+    chosen = np.random.default_rng(0).choice(len(task.graph.test), 40, replace=False)
+    queries = task.graph.test[np.sort(chosen)]
+    for score, expected in (
+        (success_score(prover), result["mrr"]),
+        (belief_score(prover.belief), result["prior"]["mrr"]),  # type: ignore[arg-type]
+    ):
+        reciprocal = []
+        for side in SIDES:
+            drawn = corruptions(task.graph, queries, side, 100)
+            for query, row, there in zip(
+                queries, drawn.triples(queries), drawn.present, strict=True
+            ):
+                own = float(score(torch.from_numpy(query[None]))[0])
+                others = score(torch.from_numpy(row[there])).numpy()
+                # Batches add up in other orders: equal is equal up to rounding.
+                better = (others > own + 1e-9).sum()
+                equal = (np.abs(others - own) <= 1e-9).sum()
+                reciprocal.append(1 / (1 + better + equal / 2))
+        assert float(np.mean(reciprocal)) == pytest.approx(expected, abs=0.01)
+    assert options.nesting == 1
+
+
+def test_an_open_query_is_answered_with_proofs(run: Path) -> None:
+    options, task, prover = trained_prover(open_run(run))
+    by_proof = prover(torch.from_numpy(task.graph.test)).proof
+    triple = task.graph.test[int(by_proof.argmax())]
+    relation = task.graph.relations[triple[1]]
+    tail = task.graph.entity_text(int(triple[2]))
+    found = ask(open_run(run), f"{relation}(Who, {tail})", top=200, proofs=1)
+    own = task.graph.entity_text(int(triple[0]))
+    (mine,) = [one for one in found["answers"] if one["bindings"] == {"Who": own}]
+    ground = ask(open_run(run), f"{relation}({own}, {tail})", top=1, proofs=2)["answers"][0]
+    assert mine["probability"] == pytest.approx(ground["probability"])
+    assert mine["by_proof"] > 0
+    assert not mine["known"]
+    assert ground["bindings"] == {}
+    assert mine["proof"] is not None
+    order = [one["probability"] for one in found["answers"]]
+    assert order == sorted(order, reverse=True)
+    fresh = ask(open_run(run), f"{relation}(Who, {tail})", top=200, proofs=0, new=True)
+    assert not any(one["known"] for one in fresh["answers"])
+    assert options.prior == "complex"
+
+
+def test_proofs_alone(tmp_path: Path) -> None:
+    """Without a prior what no rule proves has probability 0."""
+    result = small(tmp_path / "run", prior="none", steps=3)
+    assert "prior" not in result["test"] or result["prior"] == "none"
+    _, task, prover = trained_prover(open_run(tmp_path / "run"))
+    mass = prover(torch.from_numpy(task.graph.test))
+    assert torch.equal(mass.success, mass.proof)
+    assert not (tmp_path / "run" / "prior.pt").exists()
+    # 356 of 644 test triples have a proof at nesting 1, counted bottom-up in the village's tests.
+    assert int((mass.success > 0).sum()) == 356
+
+
+def test_a_prior_can_be_used_again(run: Path, tmp_path: Path) -> None:
+    small(tmp_path / "again", prior_from=str(run), steps=3)
+    _, _, first = trained_prover(open_run(run))
+    _, _, second = trained_prover(open_run(tmp_path / "again"))
+    assert first.belief is not None
+    assert second.belief is not None
+    triples = torch.tensor([[0, 0, 1], [3, 2, 4]])
+    one = first.belief(triples[:, 1], triples[:, 0], triples[:, 2])
+    two = second.belief(triples[:, 1], triples[:, 0], triples[:, 2])
+    assert torch.equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"data": "nowhere"}, "no knowledge graph"),
+        ({"rules": "nowhere.pl"}, "nowhere.pl"),
+        ({"learner": "guess"}, "learner is one of"),
+        ({"nestin": 2}, "no option nestin"),
+        ({"prior": "none", "learner": "none"}, "nothing to train"),
+        ({"prior_from": "nowhere"}, "no checkpoint"),
+    ],
+)
+def test_what_is_refused(given: dict[str, object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=message):
+        small(tmp_path / "run", **given)
+
+
+def test_a_damaged_checkpoint(run: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(run, tmp_path / "copy")
+    (tmp_path / "copy" / "prior.pt").write_bytes(b"PK\x03\x04 not a checkpoint")
+    with pytest.raises(DataError, match="damaged"):
+        trained_prover(open_run(tmp_path / "copy"))
