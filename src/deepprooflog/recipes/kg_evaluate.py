@@ -12,10 +12,11 @@ from torch import Tensor
 
 from deepprooflog.kg.depth import depths
 from deepprooflog.kg.figures import figures
+from deepprooflog.kg.fusion import Recorded, fit_fusion
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.ranking import Protocol, Ranking, rank
 from deepprooflog.learn.progress import Progress
-from deepprooflog.recipes.kg import Task, belief_score
+from deepprooflog.recipes.kg import Task, belief_score, splits
 from deepprooflog.recipes.kg_options import GraphOptions
 
 # Candidates explored together: many share goals, and all must fit in memory.
@@ -23,21 +24,27 @@ BATCH = {"cpu": 4096, "cuda": 32768}
 SHOWN = ("mrr", "hits@1", "hits@3", "hits@10", "auc_pr")
 
 
-class Scored:
-    """Scores by p_success that keep the proofs' share and count the goals."""
+class Scored(Recorded):
+    """Scores by p_success that count the goals, and are kept for late fusion where asked for."""
 
-    def __init__(self, prover: Prover) -> None:
-        self.prover = prover
+    def __init__(self, prover: Prover, keep: bool) -> None:
+        super().__init__(prover)
+        self.keep = keep
         self.goals = 0
         self.cut = 0
 
     def __call__(self, triples: Int[Tensor, "triples 3"]) -> Tensor:
         with torch.no_grad():
-            device = self.prover.policy.true.device
-            layers = self.prover.explore(self.prover.goals(triples.to(device)))
+            here = triples.to(self.prover.policy.true.device)
+            layers = self.prover.explore(self.prover.goals(here))
             self.goals += layers.size
             self.cut += layers.cut.depth + layers.cut.atoms + layers.cut.goals
-            return self.prover.weigh(layers).success
+            mass = self.prover.weigh(layers)
+            if self.keep and self.prover.belief is not None:
+                head, relation, tail = here.unbind(1)
+                prior = self.prover.belief.log_probability(relation, head, tail)
+                self.calls.append((prior.cpu(), mass.proof.cpu()))
+            return mass.success
 
 
 def queries_of(options: GraphOptions, task: Task) -> Int64[np.ndarray, "queries 3"]:
@@ -83,7 +90,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """The figures of p_success, with those of the prior alone from the same negatives."""
     queries = queries_of(options, task)
-    scored = Scored(prover)
+    believes = prover.belief is not None
+    scored = Scored(prover, keep=believes)
     kind = prover.policy.true.device.type
     settings: dict[str, Any] = {
         "protocol": protocol, "negatives": negatives, "seed": seed, "progress": progress,
@@ -92,6 +100,10 @@ def evaluate(
     found = figures(ranking, depths(prover, queries, BATCH[kind]))
     found |= {"goals": scored.goals, "cut": scored.cut}
     if prover.belief is not None:
+        _, look = splits(options, task.graph)
+        fusion = fit_fusion(prover, task.graph, look, batch=BATCH[kind])
+        late = ranked(task, scored.again(fusion), queries, batch=BATCH[kind], **settings)
+        found["late_fusion"] = {**figures(late), "weight": fusion.weight, "floor": fusion.floor}
         alone = ranked(task, belief_score(prover.belief), queries, batch=1 << 16, **settings)
         found["prior"] = figures(alone)
     return found
@@ -107,6 +119,7 @@ def summary(result: Mapping[str, Any]) -> str:
         _row("p_success", test),
     ]
     if "prior" in test and isinstance(test["prior"], dict):
+        lines.append(_row("late fusion", test["late_fusion"]))
         lines.append(_row("prior alone", test["prior"]))
     seconds = result["seconds"]
     total = seconds["total"] if isinstance(seconds, dict) else seconds
