@@ -33,7 +33,9 @@ def prover(seed: int = 0) -> Prover:
     rules = parse_rules("parent(X, Y) :- mother(X, Y).")
     torch.manual_seed(seed)
     kge = ComplEx(len(world.entities), len(world.relations), 4)
-    flat = Calibration(torch.full((2,), 1e4), torch.zeros(2), 0.5)
+    for parameter in kge.parameters():
+        torch.nn.init.normal_(parameter)
+    flat = Calibration(torch.ones(2), torch.zeros(2), 0.5)
     policy = Embedding(program_of(world, rules, believe=True), 8, seed=0, constants="shared")
     database = database_of(world, rules, believe="query", nesting=1)
     return Prover(database, policy, Belief(kge, flat, world.relations, world.entities))
