@@ -9,6 +9,8 @@ import pytest
 
 from deepprooflog.errors import DataError
 from deepprooflog.recipes.addition_options import AdditionOptions, resolve
+from deepprooflog.recipes.kg_options import GraphOptions
+from deepprooflog.recipes.kg_options import resolve as resolve_graph
 from deepprooflog.recipes.options import assignments, settings
 from deepprooflog.recipes.recipe import read_recipe, shipped
 
@@ -25,7 +27,22 @@ TABLE_1 = {
 }
 
 
-@pytest.mark.parametrize("name", shipped())
+ADDITIONS = [name for name in shipped() if read_recipe(name).task == "mnist-addition"]
+GRAPHS = [name for name in shipped() if read_recipe(name).task == "kg"]
+
+
+def test_every_shipped_recipe_has_a_known_task() -> None:
+    assert sorted(ADDITIONS + GRAPHS) == shipped()
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_shipped_graph_recipe_resolves(name: str) -> None:
+    options = resolve_graph(read_recipe(name), {"seed": 3})
+    assert options.seed == 3
+    assert options.prior_options().seed == options.exact_options().seed == 3
+
+
+@pytest.mark.parametrize("name", ADDITIONS)
 @pytest.mark.parametrize("method", ["dp", "pg"])
 @pytest.mark.parametrize("n", [1, 4, 15, 100, 200, 500, 2000])
 def test_every_shipped_case_resolves(name: str, method: str, n: int) -> None:
@@ -109,6 +126,13 @@ def test_bad_recipe_files(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message) as found:
         read_recipe(str(path))
     assert found.value.file == str(path)
+
+
+def test_graph_options_are_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "knowledge-graphs.md").read_text(encoding="utf-8")
+    for option in fields(GraphOptions):
+        if not option.name.startswith("prior_"):
+            assert f"`{option.name}`" in page, f"the page is silent on {option.name}"
 
 
 def test_options_are_documented() -> None:
