@@ -66,6 +66,20 @@ def test_figures_for_people(run: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert "goals evaluated" in out
 
 
+def test_the_proofs_behind_each_score(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, "evaluate", run, "--negatives", "2", "--proofs", "2")
+    assert len(found["proofs"]) == found["queries"] == 20
+    for one in found["proofs"]:
+        assert len(one["proofs"]) <= 2
+        told = sum(proof["probability"] for proof in one["proofs"])
+        assert told <= one["probability"] + 1e-9
+    some = found["proofs"][0]
+    again = asked(capsys, "explain", run, some["triple"], "--proofs", "2")
+    assert again["probability"] == pytest.approx(some["probability"])
+    assert main(["evaluate", run, "--negatives", "2", "--proofs", "1"]) == 0
+    assert capsys.readouterr().out.count("by clauses alone") == 20
+
+
 def test_query_and_explain_agree(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = asked(capsys, "query", run, "mother(X, max_ashgrove)", "--top", "5")
     assert found["query"] == "mother(X, max_ashgrove)"

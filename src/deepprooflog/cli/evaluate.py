@@ -7,12 +7,14 @@ from pathlib import Path
 
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import Commands, positive_integer
+from deepprooflog.cli.explain import show
 
 EXAMPLE = """\
 example:
   dprl evaluate runs/addition --json
   dprl evaluate runs/family --protocol sampled --negatives 100
   dprl evaluate runs/family --protocol full
+  dprl evaluate runs/family --proofs 1 --json > scores.json
 
 JSON for graphs: {protocol, negatives, ties, queries, mrr, "hits@1", "hits@3", "hits@10", auc_pr,
 seconds, …, prior: the same for the prior alone}; negatives are drawn for each side
@@ -39,6 +41,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--negatives", metavar="N", type=positive_integer, help="for each side; default: 100"
     )
+    parser.add_argument(
+        "--proofs", metavar="N", type=positive_integer, default=0,
+        help="also give the N best proofs of every test triple",
+    )  # fmt: skip
     parser.add_argument("--seed", metavar="N", type=int, help="of the negatives; default: 0")
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
     parser.set_defaults(run=run)
@@ -53,11 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
     kind = task_kind(folder.config()["task"], str(folder.path))
     asked = Asked(
         arguments.device, arguments.data, arguments.protocol, arguments.negatives, arguments.seed,
-        progress=not arguments.json,
+        arguments.proofs, progress=not arguments.json,
     )  # fmt: skip
     result = kind.evaluate(folder, asked)
     if arguments.json:
         report.emit_json(result)
     else:
         print(kind.summary(result))
+        for found in result.get("proofs", ()):
+            show(found)
     return 0

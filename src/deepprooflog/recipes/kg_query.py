@@ -11,8 +11,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from deepprooflog.errors import DataError
@@ -179,6 +180,18 @@ def answers(
                 proofs=prover.proofs(row.tolist(), proofs) if proofs else [],
             )
         )
+    return result
+
+
+def proofs_of(
+    prover: Prover, task: Task, queries: Int64[np.ndarray, "queries 3"], count: int
+) -> list[dict[str, Any]]:
+    """What the score of each query rests on: its probability and its best proofs."""
+    result = []
+    for row in queries:
+        triples = torch.from_numpy(row[None])
+        (found,) = answers(prover, task, triples, (None, None), 1, count)
+        result.append(found.to_json())
     return result
 
 

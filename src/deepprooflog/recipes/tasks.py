@@ -15,6 +15,7 @@ from deepprooflog.recipes import (
     kg,
     kg_evaluate,
     kg_options,
+    kg_query,
     kg_run,
 )
 from deepprooflog.recipes.folder import RunFolder
@@ -29,6 +30,7 @@ class Asked:
     protocol: str | None = None
     negatives: int | None = None
     seed: int | None = None
+    proofs: int = 0
     progress: bool = True
 
 
@@ -53,9 +55,9 @@ def task_kind(name: object, file: str) -> TaskKind:
 
 def evaluate_addition(run: RunFolder, asked: Asked) -> dict[str, Any]:
     """Sums and digits of the test pictures."""
-    if asked.protocol is not None or asked.negatives is not None:
+    if asked.protocol is not None or asked.negatives is not None or asked.proofs:
         raise DataError(
-            "sums are not ranked: there is no protocol and there are no negatives",
+            "sums are not ranked: there are no protocol, no negatives and no proofs of ranks",
             hint="dprl evaluate RUN",
         )
     began = time.perf_counter()
@@ -78,6 +80,10 @@ def evaluate_graph(run: RunFolder, asked: Asked) -> dict[str, Any]:
         options, task, prover, asked.progress, protocol="full" if protocol == "full" else "sampled",
         negatives=100 if asked.negatives is None else asked.negatives, seed=asked.seed or 0,
     )  # fmt: skip
+    if asked.proofs:
+        found["proofs"] = kg_query.proofs_of(
+            prover, task, kg_evaluate.queries_of(options, task), asked.proofs
+        )
     return {**found, "seconds": round(time.perf_counter() - began, 3)}
 
 
