@@ -16,12 +16,11 @@ from jaxtyping import Bool, Int64
 from deepprooflog.data.places import VARIABLE, places
 from deepprooflog.errors import DataError
 from deepprooflog.kg.notice import Notice, counted
-from deepprooflog.kg.reading import Rows, read_triples
+from deepprooflog.kg.reading import SHIPPED, Rows, read_triples
 from deepprooflog.kg.triples import SPLITS, Graph, Source, SplitName, did_you_mean, numbered
 from deepprooflog.syntax.terms import Term
 
 ENDINGS = tuple(end + packed for packed in ("", ".gz") for end in (".txt", ".tsv", ".pl"))
-SHIPPED = Path(__file__).parents[1] / "data"
 OWN = ("village",)  # what ships with the package
 
 

@@ -23,6 +23,8 @@ from deepprooflog.syntax.reader import Fact, ReadTerm, read_program
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref
 from deepprooflog.syntax.writer import write_term
 
+SHIPPED = Path(__file__).parents[1] / "data"
+
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _DIRECTIVE = Functor(":-", 1)
 _RULE = Functor(":-", 2)
@@ -55,9 +57,14 @@ def read_text(path: Path) -> str:
         raise DataError(e.strerror or str(e), file=str(path)) from None
 
 
+def named(path: Path) -> str:
+    """How a file is called in proofs and messages: those of the package by folder and name."""
+    return str(path.relative_to(SHIPPED) if path.is_relative_to(SHIPPED) else path)
+
+
 def read_triples(path: Path) -> Rows:
     """The triples of a file, whichever way it writes them."""
-    return parse_triples(read_text(path), str(path))
+    return parse_triples(read_text(path), named(path))
 
 
 def parse_triples(text: str, file: str = "<text>") -> Rows:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.kg.notice import Notice
-from deepprooflog.kg.reading import read_text
+from deepprooflog.kg.reading import named, read_text
 from deepprooflog.kg.triples import Graph, did_you_mean
 from deepprooflog.logic.body import CUT, has_nested_cut
 from deepprooflog.logic.builtins import PROTECTED, is_builtin
@@ -75,7 +75,7 @@ class Rules:
 
 def read_rules(path: str | Path) -> Rules:
     """The rules of a file, whichever way it writes them."""
-    return parse_rules(read_text(Path(path)), str(path))
+    return parse_rules(read_text(Path(path)), named(Path(path)))
 
 
 def parse_rules(text: str, file: str = "<text>") -> Rules:
