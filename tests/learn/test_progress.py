@@ -50,6 +50,16 @@ def test_a_resumed_run_counts_only_its_own_time() -> None:
     assert terminal.getvalue().endswith("40 s left")
 
 
+def test_counting_can_begin_later() -> None:
+    terminal, clock = Terminal(), Clock()
+    bar = Progress(100, terminal, clock)
+    clock.now = 100.0
+    bar.begin(50)
+    clock.now = 110.0
+    bar.update(60, "x")
+    assert terminal.getvalue().endswith("40 s left")
+
+
 def test_silent_where_nobody_watches() -> None:
     stream = io.StringIO()
     bar = Progress(10, stream)

@@ -121,6 +121,7 @@ class ExactLearning:
     ) -> Learned:
         """Take the steps that are left."""
         saved = time.perf_counter()
+        progress.begin(self.step)
         if not self.history and self.validate is not None:
             # The untrained policy is a candidate too.
             self._look(self.validate)

@@ -127,7 +127,8 @@ class KgeTraining:
 
     def train(self, progress: Progress | None = None) -> TrainedKge:
         """Take the steps that are left."""
-        progress = progress or Progress(self.options.steps, done=self.step)
+        progress = progress or Progress(self.options.steps)
+        progress.begin(self.step)
         saved = time.perf_counter()
         while not self.stopped:
             began = time.perf_counter()

@@ -161,6 +161,7 @@ class PpoLearning:
     ) -> Learned:
         """Run the iterations that are left."""
         saved = time.perf_counter()
+        progress.begin(self.learner.iteration)
         if not self.history and self.validate is not None:
             # The untrained policy is a candidate too.
             self._look(self.validate)

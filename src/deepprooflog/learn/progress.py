@@ -37,6 +37,10 @@ class Progress:
         self.width = 0
         self.live = self.stream.isatty()
 
+    def begin(self, done: int) -> None:
+        """Count from here: the time left is told by what is done from now on."""
+        self.first, self.began = done, self.clock()
+
     def update(self, done: int, text: str) -> None:
         """Show the share done, a text and the time left, at most ten times a second."""
         now = self.clock()
