@@ -36,10 +36,10 @@ from deepprooflog.mdp.environment import Environment, Queries, reset
 from deepprooflog.mdp.policy import Policy
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.index import build_index, gather_facts
-from deepprooflog.relational.layers import explore
+from deepprooflog.relational.layers import explore, provable
 from deepprooflog.score.embedding import Embedding
 
-SECTIONS = ("steps", "candidates", "facts")
+SECTIONS = ("steps", "candidates", "goals", "facts")
 DIMENSION = 64  # the paper's
 MAX_DEPTH = 20
 SIZES = {"cpu": (256, 1024), "cuda": (32768, 32768)}  # episodes; candidates in a batch
@@ -166,6 +166,17 @@ def candidates(setting: Setting, rows: list[Row], batch: int) -> None:
 # -- facts -----------------------------------------------------------------------------------------
 
 
+def goals(setting: Setting, rows: list[Row], nestings: tuple[int, ...]) -> None:
+    """How many goals the test triples have, and how many of these are proved."""
+    test = torch.from_numpy(setting.graph.test).to(setting.device)
+    for nesting in nestings:
+        database = database_of(setting.graph, setting.rules, nesting=nesting, device=setting.device)
+        layers = explore(database, database.triples(test[:, 1], test[:, [0, 2]]), max_depth=60)
+        proved = int(provable(layers).sum())
+        case = f"goals of {len(test):,} test triples, nesting {nesting}"
+        show(rows, {"case": case, "goals": layers.size, "proved": proved, "cut": bool(layers.cut)})
+
+
 def facts(setting: Setting, rows: list[Row], counts: tuple[int, ...]) -> None:
     """Index random facts of a binary relation by either argument and by both."""
     bound = {(2, 0), (2, 1), (2, 2), (2, 3)}
@@ -209,6 +220,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, help="side by side; 256, on a GPU 32768")
     parser.add_argument("--batch", type=int, help="candidates; 1024, on a GPU 32768")
     parser.add_argument("--facts", nargs="+", type=int, default=(1_000_000, 10_000_000))
+    parser.add_argument("--nestings", nargs="+", type=int, default=(1, 2), help="of goals")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", metavar="FILE", help="write all figures to a file")
     options = parser.parse_args()
@@ -231,6 +243,8 @@ def main() -> None:
         steps(setting, rows, options.episodes or episodes)
     if "candidates" in options.sections:
         candidates(setting, rows, options.batch or batch)
+    if "goals" in options.sections:
+        goals(setting, rows, tuple(options.nestings))
     if "facts" in options.sections:
         facts(setting, rows, tuple(options.facts))
     if options.json:
