@@ -14,7 +14,7 @@ from deepprooflog.kg import kge_training
 from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.kge_loss import make_model
-from deepprooflog.kg.kge_options import FAMILY, WN18RR, KgeOptions
+from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.kge_training import KgeTraining, Stream, TrainedKge, objective, train_kge
 
 RING, TURNS = 24, (1, 5, 12)  # 12 is its own inverse: a symmetric relation
@@ -205,12 +205,6 @@ def test_bad_input_is_named() -> None:
         replace(SHORT, sharing="none")
     with pytest.raises(DataError, match="lr is above 0"):
         replace(SHORT, lr=float("nan"))
-
-
-def test_presets_hold_the_published_settings() -> None:
-    assert (FAMILY.dimension, FAMILY.margin, FAMILY.batch, FAMILY.negatives) == (256, 12, 1024, 128)
-    assert (WN18RR.dimension, WN18RR.margin, WN18RR.batch, WN18RR.negatives) == (500, 6, 512, 512)
-    assert (WN18RR.temperature, WN18RR.lr, WN18RR.steps) == (0.5, 3e-4, 45_000)
 
 
 def test_filtering_uses_the_training_triples() -> None:

@@ -70,28 +70,6 @@ class KgeOptions:
                 )
 
 
-FAMILY = KgeOptions(
-    dimension=256, margin=12.0, batch=1024, negatives=128, temperature=1.0, lr=1e-3, steps=20_000,
-    compiled=True,
-)  # fmt: skip
-
-# Sampled test MRR .982 after 65 s of one CPU core.
-FAMILY_CPU = KgeOptions(
-    dimension=128, margin=12.0, batch=512, negatives=64, temperature=1.0, lr=5e-3, steps=2_000,
-    sharing="shared", group=64, validate_every=250,
-)  # fmt: skip
-
-# Sampled test MRR .990 after 41 s of one CPU core.
-FAMILY_COMPLEX = KgeOptions(
-    model="complex", dimension=128, batch=512, lr=1e-2, n3=0.05, steps=500, validate_every=100
-)
-
-WN18RR = KgeOptions(
-    dimension=500, margin=6.0, batch=512, negatives=512, temperature=0.5, lr=3e-4, steps=45_000,
-    compiled=True,
-)  # fmt: skip
-
-
 def fading(decay: str, share: float) -> float:
     """What to multiply the learning rate by when `share` of the steps are done.
 

@@ -202,27 +202,16 @@ class KgeTraining:
 
     def resume(self) -> None:
         """Go on from the checkpoint; from the beginning where there is none."""
-        if self.path is None or not self.path.exists():
+        state = checkpoint.resumed(self.path, KEYS, asdict(self.options), self.device)
+        if state is None:
             return
-        state = checkpoint.load(self.path, KEYS, self.device)
-        changed = [k for k, v in asdict(self.options).items() if state["options"].get(k) != v]
-        if changed:
-            raise DataError(
-                f"the checkpoint was trained with another {', '.join(changed)}",
-                file=str(self.path), hint="train into another folder",
-            )  # fmt: skip
-        try:
+        with checkpoint.fitting(self.path):
             self.model.load_state_dict(state["model"])
             self.optimizer.load_state_dict(state["optimizer"])
             self.stream.restore(state["stream"])
             checkpoint.restore_random(state["random"], self.device)
             self.step, self.best = state["step"], state["best"]
             self.history, self.seconds = state["history"], state["seconds"]
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise DataError(
-                f"the checkpoint does not fit this graph: {str(error).splitlines()[0]}",
-                file=str(self.path), hint="train into another folder",
-            ) from None  # fmt: skip
 
 
 def objective(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,34 @@ def load(path: Path, keys: Iterable[str], device: torch.device | str = "cpu") ->
 
 
 _ANEW = "train into another folder"
+
+
+def resumed(
+    path: Path | None, keys: Iterable[str], options: dict[str, Any], device: torch.device
+) -> dict[str, Any] | None:
+    """The state to go on from, None where there is none yet; one of other options is refused."""
+    if path is None or not path.exists():
+        return None
+    state = load(path, keys, device)
+    changed = [k for k, v in options.items() if state["options"].get(k) != v]
+    if changed:
+        raise DataError(
+            f"the checkpoint was trained with another {', '.join(changed)}", file=str(path),
+            hint=_ANEW,
+        )  # fmt: skip
+    return state
+
+
+@contextmanager
+def fitting(path: Path | None) -> Iterator[None]:
+    """Within, a state that does not fit what it is loaded into is an error of its file."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"the checkpoint does not fit this graph: {str(error).splitlines()[0]}",
+            file=str(path), hint=_ANEW,
+        ) from None  # fmt: skip
 
 
 def random_state(device: torch.device) -> dict[str, torch.Tensor]:
