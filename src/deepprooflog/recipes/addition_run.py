@@ -30,7 +30,8 @@ from deepprooflog.recipes.addition import (
     training_sums,
 )
 from deepprooflog.recipes.addition_options import AdditionOptions, resolve
-from deepprooflog.recipes.folder import RunFolder, create, open_run
+from deepprooflog.recipes.begin import begin
+from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.recipe import read_recipe
 from deepprooflog.recipes.sums import Accuracy, accuracy
 from deepprooflog.recipes.training import Lesson, Plan, Training
@@ -49,7 +50,9 @@ def train(
     progress: bool = True,
 ) -> dict[str, object]:
     """Train a recipe into a folder; what stands in its result.json."""
-    options, run = _begin(recipe, given, out, resume)
+    options, run = begin(
+        recipe, given, out, resume, task=TASK, resolve=resolve, check=_check, places=PLACES
+    )
     if resume and run.result.exists():
         return run.read_result()
     began = time.perf_counter()
@@ -89,29 +92,6 @@ def train(
     }  # fmt: skip
     run.write_json("result.json", result)
     return result
-
-
-def _begin(
-    recipe: str, given: Mapping[str, object], out: Path, resume: bool
-) -> tuple[AdditionOptions, RunFolder]:
-    """The options and the folder of a new run, or of one to go on with."""
-    if not resume:
-        options = resolve(read_recipe(recipe), given)
-        _check(options)
-        config = {"recipe": recipe, "task": TASK, "options": asdict(options)}
-        return options, create(out, config)
-    run = open_run(out)
-    kept = run.config()
-    if kept["recipe"] != recipe:
-        raise DataError(f"a run of {kept['recipe']}, not of {recipe}", file=str(out))
-    asked = asdict(resolve(read_recipe(recipe), {**kept["options"], **given}))
-    for key, value in asked.items():
-        if value != kept["options"][key] and key not in PLACES:
-            raise DataError(
-                f"the run has {key}={kept['options'][key]}, not {value}",
-                file=str(out), hint="another --out for another run",
-            )  # fmt: skip
-    return AdditionOptions(**asked), run
 
 
 def _check(options: AdditionOptions) -> None:

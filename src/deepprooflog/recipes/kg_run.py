@@ -6,7 +6,6 @@ import json
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,8 @@ from deepprooflog.learn import checkpoint
 from deepprooflog.learn.curves import curves
 from deepprooflog.learn.progress import Progress
 from deepprooflog.recipes.addition import threads
-from deepprooflog.recipes.folder import RunFolder, create, open_run
+from deepprooflog.recipes.begin import begin
+from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.kg import (
     TASK,
     Task,
@@ -56,7 +56,9 @@ def train(
     progress: bool = True,
 ) -> dict[str, Any]:
     """Train a recipe into a folder; what stands in its result.json."""
-    options, run = _begin(recipe, given, out, resume)
+    options, run = begin(
+        recipe, given, out, resume, task=TASK, resolve=resolve, check=_check, places=PLACES
+    )
     if resume and run.result.exists():
         return run.read_result()
     began = time.perf_counter()
@@ -92,28 +94,10 @@ def train(
     return result
 
 
-def _begin(
-    recipe: str, given: Mapping[str, object], out: Path, resume: bool
-) -> tuple[GraphOptions, RunFolder]:
-    """The options and the folder of a new run, or of one to go on with."""
-    if not resume:
-        options = resolve(read_recipe(recipe), given)
-        device_of(options)
-        read_task(options)
-        config = {"recipe": recipe, "task": TASK, "options": asdict(options)}
-        return options, create(out, config)
-    run = open_run(out)
-    kept = run.config()
-    if kept["recipe"] != recipe:
-        raise DataError(f"a run of {kept['recipe']}, not of {recipe}", file=str(out))
-    asked = asdict(resolve(read_recipe(recipe), {**kept["options"], **given}))
-    for key, value in asked.items():
-        if value != kept["options"][key] and key not in PLACES:
-            raise DataError(
-                f"the run has {key}={kept['options'][key]}, not {value}",
-                file=str(out), hint="another --out for another run",
-            )  # fmt: skip
-    return GraphOptions(**asked), run
+def _check(options: GraphOptions) -> None:
+    """Refuse what cannot run before a folder is made for it."""
+    device_of(options)
+    read_task(options)
 
 
 def _prior(
