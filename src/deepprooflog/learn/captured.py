@@ -9,7 +9,7 @@ step whose loss or gradient is not finite leaves the weights alone on the device
 from __future__ import annotations
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
@@ -22,7 +22,7 @@ WARM_UP = 3
 class CapturedStep:
     """One guarded step of an optimizer on minibatches of one size.
 
-    The optimizer must be capturable, with a tensor for its learning rate.
+    The optimizer must be fused and capturable, with a tensor for its learning rate.
     """
 
     def __init__(
@@ -78,9 +78,20 @@ class CapturedStep:
         grads = [p.grad for p in self.parameters if p.grad is not None]
         norm = torch.nn.utils.get_total_norm(grads)
         good = loss.isfinite() & norm.isfinite()
-        scale = (self.clip / (norm + 1e-6)).clamp(max=1.0) if self.clip else torch.ones_like(norm)
-        for grad in grads:
-            grad.copy_(torch.where(good, grad * scale, torch.zeros_like(grad)))
-        self.optimizer.step()
+        scale = (norm / self.clip).clamp(min=1.0) if self.clip else None
+        _step_if(self.optimizer, good, scale)
         self.total += torch.where(good, loss.detach().double(), 0.0)
         self.refused += ~good
+
+
+def _step_if(
+    optimizer: torch.optim.Optimizer, good: Bool[Tensor, ""], scale: Float[Tensor, ""] | None
+) -> None:
+    """Take a step by the gradient over `scale`; where it is not good, nothing changes.
+
+    These two attributes are how torch's own gradient scaler tells a fused optimizer.
+    """
+    optimizer.grad_scale = scale  # type: ignore[attr-defined]
+    optimizer.found_inf = (~good).float()  # type: ignore[attr-defined]
+    optimizer.step()
+    optimizer.grad_scale = optimizer.found_inf = None  # type: ignore[attr-defined]
