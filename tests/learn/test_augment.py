@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deepprooflog.learn.augment import Distort
+from deepprooflog.learn.augment import CONTROL, Distort
 
 
 def dot(row: int, column: int, size: int = 9) -> torch.Tensor:
@@ -89,3 +89,16 @@ def test_the_elastic_field_grows_with_the_share() -> None:
     layer.grow(0.0)
     x = torch.rand(3, 1, 9, 9)
     assert torch.allclose(layer(x), x, atol=1e-6)
+
+
+def test_the_field_is_bicubic() -> None:
+    """The same points interpolated by torch, on pictures that are not square."""
+    layer = only(elastic=0.05)
+    torch.manual_seed(0)
+    field = layer._field(torch.zeros(3, 1, 28, 17))
+    torch.manual_seed(0)
+    points = 0.1 * torch.randn(3, 2, CONTROL, CONTROL)
+    expected = torch.nn.functional.interpolate(
+        points, (28, 17), mode="bicubic", align_corners=True
+    ).permute(0, 2, 3, 1)
+    torch.testing.assert_close(field, expected, rtol=1e-5, atol=1e-6)

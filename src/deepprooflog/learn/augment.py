@@ -85,7 +85,16 @@ class Distort(nn.Module):
     ) -> Float[Tensor, "images height width 2"]:
         share = self.get_buffer("share")
         points = torch.randn(len(images), 2, CONTROL, CONTROL, device=share.device)
-        field = nn.functional.interpolate(
-            points * (self.elastic * share), images.shape[2:], mode="bicubic", align_corners=True
-        )
-        return field.permute(0, 2, 3, 1)
+        down, across = (spline(size, share.device) for size in images.shape[2:])
+        return torch.einsum("ip,nkpq,jq->nijk", down, points * (self.elastic * share), across)
+
+
+def spline(size: int, device: torch.device) -> Float[Tensor, "size control"]:
+    """What each control point adds to each of `size` pixels, along one axis: cubic interpolation.
+
+    Bicubic interpolation is a product with one such matrix on either side, which a GPU does many
+    times faster than picture by picture.
+    """
+    points = torch.eye(CONTROL, device=device).view(1, CONTROL, CONTROL, 1)
+    weights = nn.functional.interpolate(points, (size, 1), mode="bicubic", align_corners=True)
+    return weights[0, :, :, 0].T
