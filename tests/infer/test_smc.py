@@ -310,6 +310,19 @@ def test_additions_agree_with_exact_inference(n: int) -> None:
     within_four_sigma((log_p.detach() - exact[select]).exp().reshape(30, 12), 1.0)
 
 
+def test_ways_from_goal_to_goal_are_taken_together() -> None:
+    """In a sum of one digit every pair of digits leads to the same goal: one particle knows all."""
+    model, goals, _, _ = additions(1, queries=6)
+    log_p, _ = smc_log_prob(model, goals, particles=1, generator=generator())
+    exact = model.log_prob(goals)
+    assert log_p.tolist() == pytest.approx(exact.tolist())
+    weights = [p for p in model.parameters() if p.numel()]
+    ours = torch.autograd.grad(log_p.sum(), weights)
+    theirs = torch.autograd.grad(exact.sum(), weights)
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b)
+
+
 def test_the_forms_agree_on_additions() -> None:
     """The same expectation by unfolded columns, by goal graphs and by single steps."""
     model, goals, _, _ = additions(2, 3)

@@ -55,6 +55,7 @@ class FlatPart:
     distance: Tensor  # [N] fewest steps to True
     source: Tensor  # [E]
     target: Tensor  # [E] a goal or TRUE
+    twin: Tensor  # [E] the first of the steps with the same source and target
     constant: Tensor  # [E]
     kind: Tensor  # [E, F] NONE, LABEL or a network's number
     row: Tensor  # [E, F]
@@ -90,6 +91,7 @@ class FlatPart:
         source = self.source[edges.items] + shift[edges.of]
         target = self.target[edges.items]
         target = torch.where(target == TRUE, 0, target + shift[edges.of])
+        twin = self.twin[edges.items] + edges.shift[edges.of]
         zero = self.begin.new_zeros(1)
         begin = torch.cat([zero, self.begin[nodes.items] + edges.shift[nodes.of]])
         end = torch.cat([zero, self.end[nodes.items] + edges.shift[nodes.of]])
@@ -99,6 +101,7 @@ class FlatPart:
         if padded:
             # What is there for its length only belongs to True, which has no steps, and weighs 0.
             source, target = source * edges.there, target * edges.there
+            twin = torch.where(edges.there, twin, torch.arange(len(twin), device=twin.device))
             weights = torch.where(edges.there, weights, -torch.inf)
         return Arena(
             roots=torch.where(roots >= 0, roots + shift, torch.where(roots == TRUE, 0, -1)),
@@ -111,6 +114,7 @@ class FlatPart:
             distance=torch.cat([zero, self.distance[nodes.items]]),
             longest=self.longest,
             levels=self.levels[queries] + shift[:, None],
+            twin=twin,
         )
 
     def _weights(
@@ -142,7 +146,7 @@ class FlatPart:
 
 TENSORS = (
     "roots", "first_node", "first_edge", "levels", "begin", "end", "distance", "source", "target",
-    "constant", "kind", "row", "column",
+    "twin", "constant", "kind", "row", "column",
 )  # fmt: skip
 
 
@@ -233,6 +237,7 @@ def flat_part(flat: Flat, placed: Sequence[Sequence[int]]) -> FlatPart:
         distance=torch.as_tensor(distance[keep]),
         source=torch.as_tensor(source),
         target=torch.as_tensor(target),
+        twin=torch.as_tensor(_twins(source, target)),
         constant=torch.as_tensor(flat.constant[edges]),
         kind=torch.as_tensor(flat.kind[edges]),
         row=torch.as_tensor(flat.row[edges]),
@@ -240,6 +245,15 @@ def flat_part(flat: Flat, placed: Sequence[Sequence[int]]) -> FlatPart:
         networks=tuple(_rows(a, queries, placed) for a in flat.asked),
         clauses=tuple(flat.clauses),
     )
+
+
+def _twins(source: Ints, target: Ints) -> Ints:
+    """The first of the steps that have the same source and target."""
+    _, first, which = np.unique(
+        np.stack([source, target]), axis=1, return_index=True, return_inverse=True
+    )
+    twins: Ints = first[which.reshape(-1)]
+    return twins
 
 
 def _rows(asked: Asked, queries: int, placed: Sequence[Sequence[int]]) -> Rows:

@@ -37,6 +37,8 @@ class Arena:
     longest: int | None = None  # no derivation has more steps; None where that is not known
     # Where the goals first met d steps from the root of query q begin; the last columns their end.
     levels: Int[Tensor, "queries depths"] | None = None
+    # The first of the steps from the same goal to the same goal; None where that is not known.
+    twin: Int[Tensor, "edges"] | None = None
 
     def at(self, nodes: Int[Tensor, "queries particles"]) -> Arena:
         """The arena when particles stand at these goals: everything is known already."""
@@ -51,6 +53,13 @@ class Ground(Protocol):
     def roots(self) -> Tensor: ...
 
     def at(self, nodes: Int[Tensor, "queries particles"]) -> Arena: ...
+
+
+def ways(arena: Arena) -> Float[Tensor, "edges"]:
+    """log of the weight of all steps that lead where this one does, from where it does."""
+    if arena.twin is None:
+        return arena.weights
+    return segment_log_sum(arena.weights, arena.twin, len(arena.weights))[arena.twin]
 
 
 LookAhead = Callable[[Arena], Tensor]

@@ -36,6 +36,7 @@ from deepprooflog.infer.particles import (
     proposals,
     systematic,
     trace,
+    ways,
 )
 
 # Steps beyond twice the distance to True after which particles die rather than lose weight.
@@ -67,8 +68,12 @@ class Survivors:
         return self.log_p.detach() + (likely - likely.detach())
 
     def pseudo_likelihood(self) -> Float[Tensor, "queries"]:
-        """Σ_k W_k log p(d_k), differentiable."""
-        own = self.arena.weights
+        """Σ_k W_k log p(d_k), differentiable.
+
+        Where steps lead from one goal to one goal by several ways, d_k stands for all of them: what
+        comes after cannot tell them apart, and their sum has the expected gradient of the draw.
+        """
+        own = ways(self.arena)
         own = torch.cat([own, own.new_zeros(1)])
         return (own[self.paths].sum(0) * self.weights).sum(1)
 
