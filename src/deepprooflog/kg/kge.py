@@ -223,7 +223,7 @@ def rows(
     """Rows of a table, by the gather whose gradient is fast on the device at hand."""
     if table.device.type == "cpu":
         return nn.functional.embedding(index, table)
-    return table.index_select(0, index.reshape(-1)).reshape(*index.shape, -1)
+    return table.index_select(0, index.reshape(-1)).reshape(*index.shape, table.shape[-1])
 
 
 def chunks(x: Tensor, size: int) -> Sequence[Tensor]:

@@ -1,4 +1,4 @@
-"""The options of an embedding's training, and presets for two graphs."""
+"""The options of an embedding's training."""
 
 from __future__ import annotations
 
