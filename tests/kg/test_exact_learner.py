@@ -45,6 +45,8 @@ def test_the_losses_by_hand() -> None:
     assert ranking_losses(p, n, origin, 0.0).tolist() == pytest.approx(ranking, abs=1e-6)
     both = [r + 0.3 * c for r, c in zip(ranking, cross, strict=True)]
     assert ranking_losses(p, n, origin, 0.3).tolist() == pytest.approx(both, abs=1e-6)
+    alone = ranking_losses(p, n, origin, 1.0, ranking=0.0)
+    assert alone.tolist() == pytest.approx(cross, abs=1e-6)
 
 
 def test_a_query_without_a_proof_has_a_finite_loss_and_no_gradient() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from deepprooflog.kg.domains import Candidates
 from deepprooflog.kg.draw import ABSENT
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.negatives import all_candidates, corruptions, training_negatives
@@ -159,3 +160,25 @@ def test_training_negatives_do_not_know_the_test_set() -> None:
     full = graph_of([("a", "r", "a"), ("a", "r", "b"), ("b", "r", "a"), ("b", "r", "b")])
     nothing = training_negatives(full, full.train, 2)
     assert (len(nothing.triples), nothing.missing) == (0, 8)
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("each", [3, 40, 500])
+def test_training_negatives_of_a_domain(village: Graph, side: Side, each: int) -> None:
+    """One side only, of the domain only, distinct, no triple of train; all there are if few."""
+    rows = village.train[::17]
+    domain = np.random.default_rng(2).choice(len(village.entities), 45, replace=False)
+    known, members = truths(village, ("train",)), set(domain.tolist())
+    found = training_negatives(village, rows, each, seed=1, candidates=Candidates((side,), domain))
+    at = 0 if side == "head" else 2
+    total = 0
+    for number, positive in enumerate(rows.tolist()):
+        mine = found.triples[found.positive == number].tolist()
+        allowed = free(village, positive, side, known) & members
+        drawn = [row[at] for row in mine]
+        assert len(drawn) == len(set(drawn)) == min(each, len(allowed))
+        assert set(drawn) <= allowed
+        assert all(row[1] == positive[1] and row[2 - at] == positive[2 - at] for row in mine)
+        total += len(mine)
+    assert found.missing == each * len(rows) - total
+    assert each == 500 or len({row[at] for row in found.triples.tolist()}) > each

@@ -14,6 +14,7 @@ example:
   dprl evaluate runs/addition --json
   dprl evaluate runs/family --protocol sampled --negatives 100
   dprl evaluate runs/family --protocol full
+  dprl evaluate runs/countries --candidates regions --sides tail
   dprl evaluate runs/family --proofs 1 --json > scores.json
 
 JSON for graphs: {protocol, negatives, ties, queries, mrr, "hits@1", "hits@3", "hits@10", auc_pr,
@@ -36,10 +37,17 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="default: the run's own")
     parser.add_argument("--data", metavar="DATA", help="default: the run's own")
     parser.add_argument(
-        "--protocol", choices=("sampled", "full"), help="of ranking; default: sampled"
+        "--protocol",
+        choices=("sampled", "full"),
+        help="of ranking; default: sampled, full where the candidates are a domain",
     )
     parser.add_argument(
         "--negatives", metavar="N", type=positive_integer, help="for each side; default: 100"
+    )
+    parser.add_argument("--candidates", metavar="DOMAIN", help="rank among the members of a domain")
+    parser.add_argument("--domains", metavar="FILE", help="default: the run's own or its folder's")
+    parser.add_argument(
+        "--sides", choices=("both", "head", "tail"), help="entities asked for; default: the run's"
     )
     parser.add_argument(
         "--proofs", metavar="N", type=positive_integer, default=0,
@@ -59,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     kind = task_kind(folder.config()["task"], str(folder.path))
     asked = Asked(
         arguments.device, arguments.data, arguments.protocol, arguments.negatives, arguments.seed,
-        arguments.proofs, progress=not arguments.json,
+        arguments.candidates, arguments.domains, arguments.sides, arguments.proofs,
+        progress=not arguments.json,
     )  # fmt: skip
     result = kind.evaluate(folder, asked)
     if arguments.json:

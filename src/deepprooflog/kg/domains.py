@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Bool, Int64
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.reading import name_term, read_text
-from deepprooflog.kg.triples import Graph, did_you_mean
+from deepprooflog.kg.triples import SIDES, Graph, Side, column, did_you_mean
 from deepprooflog.syntax.writer import write_term
+
+FILE = "domain2constants.txt"
+"""What a graph's folder calls its domains."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Where answers are looked for: on which sides of a triple, and among which entities."""
+
+    sides: tuple[Side, ...] = SIDES
+    entities: Int64[np.ndarray, " domain"] | None = None  # None: all of them
+
+    def hold(self, triples: Int64[np.ndarray, "triples 3"]) -> Bool[np.ndarray, " triples"]:
+        """Whose own entities, on every side that is asked for, are candidates.
+
+        >>> Candidates(("tail",), np.array([3, 4])).hold(np.array([[0, 0, 3], [3, 0, 1]])).tolist()
+        [True, False]
+        """
+        own = triples[:, [column(side) for side in self.sides]]
+        if self.entities is None:
+            return np.ones(len(triples), dtype=bool)
+        return np.asarray(np.isin(own, self.entities).all(axis=1))
+
+
+ANYONE = Candidates()
+
+
+def domain_of(
+    domains: Mapping[str, Int64[np.ndarray, " _members"]], name: str, file: str
+) -> Int64[np.ndarray, " domain"]:
+    """The members of a domain by its name."""
+    if name not in domains:
+        raise DataError(
+            f"there is no domain {name}", file=file,
+            hint=did_you_mean(name, domains) or f"domains: {', '.join(domains)}",
+        )  # fmt: skip
+    return domains[name]
 
 
 def read_domains(graph: Graph, path: str | Path) -> dict[str, Int64[np.ndarray, " domain"]]:

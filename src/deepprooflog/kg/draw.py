@@ -7,6 +7,7 @@ samples without replacement from what is allowed.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -47,20 +48,21 @@ def draw(
     own: Int64[np.ndarray, " rows"],
     truths: Truths,
     count: int,
+    among: Int64[np.ndarray, " domain"] | None = None,
 ) -> Int64[np.ndarray, "rows count"]:
     """For each row `count` distinct entities that do not complete its context and are not `own`.
 
-    Where fewer exist, all of them, in order, and ABSENT after them.
+    Where fewer exist, all of them, in order, and ABSENT after them. `among`: of these only.
     """
     free = truths.entities - truths.count(context) - ~truths.has(context, own)
     result = np.full((len(key), count), ABSENT, dtype=np.int64)
     if not count:
         return result
     # Passing over repeats costs little while at least half of what is free stays undrawn.
-    sparse = free >= 2 * count
+    sparse = free >= 2 * count if among is None else np.zeros(len(key), dtype=bool)
     for fill, rows, width in (
         (_sparse, np.flatnonzero(sparse), count),
-        (_dense, np.flatnonzero(~sparse), truths.entities),
+        (partial(_dense, among=among), np.flatnonzero(~sparse), truths.entities),
     ):
         step = max(1, CHUNK // width)
         for begin in range(0, len(rows), step):
@@ -101,12 +103,15 @@ def _dense(
     own: Int64[np.ndarray, " rows"],
     truths: Truths,
     count: int,
+    among: Int64[np.ndarray, " domain"] | None = None,
 ) -> Int64[np.ndarray, "rows count"]:
     """The allowed entities whose hash with the row's key is smallest; all where they are few."""
     every = np.arange(truths.entities, dtype=np.uint64)
     number = mixed(key[:, None] + np.uint64(0x8BB84B93962EACC9) * every)
     allowed = allowed_entities(context, own, truths)
     allowed[np.arange(len(own)), own] = False
+    if among is not None:
+        allowed &= np.isin(every, among.astype(np.uint64))
     short = allowed.sum(axis=1) <= count
     # A short row keeps all, in order of number.
     number = np.where(short[:, None], every, number >> np.uint64(1))

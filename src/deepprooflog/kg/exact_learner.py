@@ -1,7 +1,7 @@
 """Learning a policy from exact success probabilities.
 
-    loss = −log p(q) / (p(q) + Σ p(q'))   over the negatives q' of a positive q     (ranking)
-         + c · cross-entropy(y, p)        over all of them                           (calibration)
+    loss = r · −log p(q) / (p(q) + Σ p(q'))   over the negatives q' of a positive q  (ranking)
+         + c · cross-entropy(y, p)            over all of them                        (calibration)
 
 The goal graphs of a minibatch are explored, weighed and differentiated as a whole: no rollout and
 no baseline, every derivation counts. A query that is a fact may not use itself. As in all training
@@ -22,6 +22,7 @@ from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.domains import ANYONE, Candidates
 from deepprooflog.kg.kge_training import Stream
 from deepprooflog.kg.negatives import training_negatives
 from deepprooflog.kg.prover import Prover
@@ -38,6 +39,9 @@ FLOOR = 1e-9
 Validate = Callable[[Prover], float]
 """The validation MRR (or what else is to be high) of a prover."""
 
+Within = Callable[[Prover, Int64[np.ndarray, "n 3"]], Prover]
+"""The prover as it is while some triples are asked about, as when facts are hidden from it."""
+
 
 @dataclass(frozen=True)
 class ExactOptions:
@@ -47,7 +51,8 @@ class ExactOptions:
     batch: int = 256  # positives in a step
     negatives: int = 8  # for each of them
     lr: float = 3e-3
-    calibration: float = 0.1  # weight of the cross-entropy beside the ranking loss
+    ranking: float = 1.0  # weight of the ranking loss
+    calibration: float = 0.1  # weight of the cross-entropy beside it
     validate_every: int = 25
     patience: int = 0  # stop after so many looks without a better one; 0: never
     seed: int = 0
@@ -74,16 +79,21 @@ def train_exact(
     path: Path | None = None,
     progress: Progress | None = None,
     seen: Callable[[dict[str, float]], object] | None = None,
+    candidates: Candidates = ANYONE,
+    within: Within | None = None,
 ) -> Learned:
     """Train the prover's policy on positives and sampled negatives; the prior stays as it is.
 
     `path` is the checkpoint, gone on from where there is one; `seen` gets each line of history.
+    `candidates` are what negatives are made of; `within` gives the prover that proves a minibatch.
     """
     if not len(positives):
         raise DataError("there are no triples to learn from")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(options.seed)
-        learning = ExactLearning(prover, graph, positives, options, validate, path)
+        learning = ExactLearning(
+            prover, graph, positives, options, validate, path, candidates, within
+        )
         learning.resume()
         return learning.train(progress or Progress(options.steps, done=learning.step), seen)
 
@@ -99,9 +109,12 @@ class ExactLearning:
         options: ExactOptions,
         validate: Validate | None,
         path: Path | None,
+        candidates: Candidates = ANYONE,
+        within: Within | None = None,
     ) -> None:
         self.prover, self.graph, self.positives = prover, graph, positives
         self.options, self.validate, self.path = options, validate, path
+        self.candidates, self.within = candidates, within
         self.device = prover.policy.true.device
         self.optimizer = torch.optim.Adam(prover.policy.parameters(), lr=options.lr)
         self.stream = Stream(len(positives), torch.device("cpu"))
@@ -168,12 +181,15 @@ class ExactLearning:
     def _losses(self, batch: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
         rows = self.positives[batch.cpu().numpy()]
         drawn = training_negatives(
-            self.graph, rows, self.options.negatives, self.options.seed, self.step
-        )
+            self.graph, rows, self.options.negatives, self.options.seed, self.step,
+            self.candidates,
+        )  # fmt: skip
         triples = torch.from_numpy(np.concatenate([rows, drawn.triples])).to(self.device)
         origin = torch.from_numpy(drawn.positive).to(self.device)
-        p = self.prover(triples, leave_out=True).success
-        losses = ranking_losses(p[: len(rows)], p[len(rows) :], origin, self.options.calibration)
+        prover = self.prover if self.within is None else self.within(self.prover, rows)
+        p = prover(triples, leave_out=True).success
+        weights = self.options.calibration, self.options.ranking
+        losses = ranking_losses(p[: len(rows)], p[len(rows) :], origin, *weights)
         # A batch without any proof teaches nothing, which is a gradient of 0 and not an error.
         return losses + 0.0 * self.prover.policy.true.sum()
 
@@ -224,6 +240,7 @@ def ranking_losses(
     negative: Float[Tensor, " negatives"],
     origin: Int[Tensor, " negatives"],
     calibration: float,
+    ranking: float = 1.0,
 ) -> Float[Tensor, " positives"]:
     """The loss of each positive with the negatives that were made from it.
 
@@ -235,4 +252,4 @@ def ranking_losses(
     total = own.index_add(0, origin, others)
     log = -own.clamp_max(1.0).log()
     cross = log.index_add(0, origin, -torch.log1p(-negative.clamp_max(1 - 1e-6)))
-    return total.log() - own.log() + calibration * cross
+    return ranking * (total.log() - own.log()) + calibration * cross

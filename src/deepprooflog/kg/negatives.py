@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int64
 
+from deepprooflog.kg.domains import ANYONE, Candidates
 from deepprooflog.kg.draw import ABSENT, allowed_entities, draw, stream
 from deepprooflog.kg.triples import SIDES, SPLITS, Graph, Side, column, contexts
 
@@ -88,23 +89,36 @@ def training_negatives(
     each: int = 1,
     seed: int = 0,
     epoch: int = 0,
+    candidates: Candidates = ANYONE,
 ) -> Negatives:
     """`each` negatives for every positive, other ones in every epoch.
 
     The sides alternate and the first is a coin's: with one negative for each positive, half of the
-    negatives replace the head. None of them is a triple of train.
+    negatives replace the head. None of them is a triple of train. `candidates` keeps them to one
+    side and to some entities.
+
+    >>> from deepprooflog.kg.triples import graph_of
+    >>> graph = graph_of([("rome", "in", "italy"), ("oslo", "in", "norway")])
+    >>> countries = Candidates(("tail",), np.array([1, 3]))
+    >>> training_negatives(graph, graph.train[:1], 8, candidates=countries).triples.tolist()
+    [[0, 0, 3]]
     """
     parts = (positives[:, 0], positives[:, 1], positives[:, 2])
     coin = (stream(seed, epoch, *parts) & np.uint64(1)).astype(np.int64)
     found: list[Int64[np.ndarray, "negatives 3"]] = []
     origin: list[Int64[np.ndarray, " negatives"]] = []
     for number, side in enumerate(SIDES):
+        if side not in candidates.sides:
+            continue
         # With an odd number the coin's side has one more.
         wanted = each // 2 + ((coin == number) & (each % 2 == 1))
         width = (each + 1) // 2
+        if len(candidates.sides) == 1:
+            wanted, width = np.full_like(coin, each), each
         key = stream(seed, epoch, number + 2, *parts)
         context, own = contexts(graph, positives, side), positives[:, column(side)]
-        entity = draw(key, context, own, graph.known(side, ("train",)), width)
+        truths = graph.known(side, ("train",))
+        entity = draw(key, context, own, truths, width, candidates.entities)
         used = (entity != ABSENT) & (np.arange(width) < wanted[:, None])
         rows = positives[np.nonzero(used)[0]]
         rows[:, column(side)] = entity[used]

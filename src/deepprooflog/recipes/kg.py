@@ -15,7 +15,9 @@ from torch import Tensor
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration, calibrate
-from deepprooflog.kg.folder import read_graph
+from deepprooflog.kg.domains import ANYONE, FILE, Candidates, domain_of, read_domains
+from deepprooflog.kg.folder import find_graph, read_graph
+from deepprooflog.kg.hiding import Hiding, hiding_of
 from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.kge_loss import make_model
@@ -23,7 +25,7 @@ from deepprooflog.kg.notice import Notice
 from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Limits, Prover
 from deepprooflog.kg.rules import Rules, read_rules, unknown_relations
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.triples import SIDES, Graph, Side
 from deepprooflog.learn import checkpoint
 from deepprooflog.logic.program import Program
 from deepprooflog.recipes.kg_options import GraphOptions
@@ -33,6 +35,8 @@ from deepprooflog.score.vocabulary import ConstantRows
 
 TASK = "kg"
 NO_RULES = "none"
+OWN_RULES = ("countries",)  # what ships with the package, in programs/
+SHIPPED_RULES = Path(__file__).parent / "programs"
 
 Score = Callable[[Int[Tensor, "triples 3"]], Tensor]
 
@@ -45,6 +49,8 @@ class Task:
     rules: Rules
     program: Program
     notices: tuple[Notice, ...]
+    candidates: Candidates = ANYONE
+    hiding: Hiding | None = None
 
 
 def device_of(options: GraphOptions) -> torch.device:
@@ -60,7 +66,7 @@ def device_of(options: GraphOptions) -> torch.device:
 def read_task(options: GraphOptions) -> Task:
     """Read the graph and the rules; what is odd about them is kept as notices."""
     graph = read_graph(options.data)
-    path = graph.rules if not options.rules else Path(options.rules)
+    path = graph.rules if not options.rules else _rules_path(options.rules)
     if options.rules == NO_RULES:
         rules = Rules(())
     elif path is None:
@@ -72,7 +78,40 @@ def read_task(options: GraphOptions) -> Task:
         rules = read_rules(path)
     notices = (*graph.notices, *rules.notices, *unknown_relations(rules, graph))
     program = program_of(graph, rules, believe=options.prior != "none")
-    return Task(graph, rules, program, notices)
+    hidden = options.hide.replace(",", " ").split()
+    hiding = hiding_of(graph, rules, hidden) if hidden else None
+    return Task(graph, rules, program, notices, read_candidates(options, graph), hiding)
+
+
+def _rules_path(name: str) -> Path:
+    """A file of rules, or one that ships with the package."""
+    if name in OWN_RULES and not Path(name).is_file():
+        return SHIPPED_RULES / f"{name}.pl"
+    return Path(name)
+
+
+def read_candidates(options: GraphOptions, graph: Graph) -> Candidates:
+    """Where the run looks for answers; every triple it is to rank must have its answer there."""
+    sides: tuple[Side, ...] = SIDES if options.sides == "both" else (cast("Side", options.sides),)
+    if not options.candidates:
+        return Candidates(sides)
+    path = Path(options.domains) if options.domains else find_graph(options.data) / FILE
+    if not options.domains and not path.is_file():
+        raise DataError(
+            f"candidates={options.candidates}: the folder of {graph.name} has no {FILE}",
+            hint="--set domains=FILE",
+        )
+    domain = domain_of(read_domains(graph, path), options.candidates, str(path))
+    found = Candidates(sides, domain)
+    for split in (graph.valid, graph.test):
+        outside = np.flatnonzero(~found.hold(split))
+        if len(outside):
+            raise DataError(
+                f"the answer of {graph.text(split[outside[0]])} is not one of "
+                f"{options.candidates} ({len(outside)} of {len(split)} triples)",
+                file=str(path), hint="another domain, or sides=head or sides=tail",
+            )  # fmt: skip
+    return found
 
 
 def make_prover(
@@ -152,12 +191,13 @@ def known_triples(graph: Graph) -> KnownTriples:
 
 
 def splits(
-    options: GraphOptions, graph: Graph
+    options: GraphOptions, graph: Graph, candidates: Candidates = ANYONE
 ) -> tuple[Int64[np.ndarray, "learn 3"], Int64[np.ndarray, "look 3"]]:
     """The triples to learn the policy from, and those to look at.
 
     A prior is too sure of what it was trained on: beside one, the policy learns from validation
-    triples, and the share `held_out` of these only validates.
+    triples, and the share `held_out` of these only validates. Only triples whose answers are
+    candidates are learned from.
     """
     order = np.random.default_rng(options.seed).permutation(len(graph.valid))
     cut = max(1, round(options.held_out * len(order)))
@@ -165,7 +205,8 @@ def splits(
     from_valid = options.learn_from == "valid" or (
         options.learn_from == "auto" and options.prior != "none"
     )
-    return (graph.valid[order[cut:]] if from_valid else graph.train), look[: options.looked_at]
+    learn = graph.valid[order[cut:]] if from_valid else graph.train
+    return learn[candidates.hold(learn)], look[: options.looked_at]
 
 
 def success_score(prover: Prover) -> Score:

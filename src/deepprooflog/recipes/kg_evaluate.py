@@ -11,16 +11,18 @@ from jaxtyping import Int, Int64
 from torch import Tensor
 
 from deepprooflog.kg.depth import depths
-from deepprooflog.kg.figures import figures
+from deepprooflog.kg.figures import auc_pr, figures
 from deepprooflog.kg.fusion import Recorded, fit_fusion
+from deepprooflog.kg.metrics import means, ranks
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.ranking import Protocol, Ranking, rank
 from deepprooflog.learn.progress import Progress
-from deepprooflog.recipes.kg import Task, belief_score, splits
+from deepprooflog.recipes.kg import Task, belief_score, splits, success_score
 from deepprooflog.recipes.kg_options import GraphOptions
 
 # Candidates explored together: many share goals, and all must fit in memory.
 BATCH = {"cpu": 4096, "cuda": 32768}
+LOOK_NEGATIVES = 50
 SHOWN = ("mrr", "hits@1", "hits@3", "hits@10", "auc_pr")
 
 
@@ -68,14 +70,43 @@ def ranked(
     progress: bool,
 ) -> Ranking:
     """Rank with a line of progress."""
-    bar = Progress(2 * len(queries))
+    sides, among = task.candidates.sides, task.candidates.entities
+    bar = Progress(len(sides) * len(queries))
     bar.live = bar.live and progress
     ranking = rank(
-        task.graph, score, queries, protocol=protocol, negatives=negatives, seed=seed, batch=batch,
+        task.graph, score, queries, protocol=protocol, negatives=negatives, sides=sides,
+        among=among, seed=seed, batch=batch,
         shown=lambda done, total: bar.update(done, f"ranking {done}/{total} lists"),
     )  # fmt: skip
     bar.close()
     return ranking
+
+
+def default_protocol(task: Task) -> Protocol:
+    """All candidates where they are a domain, some of them drawn where they are all entities."""
+    return "sampled" if task.candidates.entities is None else "full"
+
+
+def validation(
+    options: GraphOptions, task: Task, look: Int64[np.ndarray, "look 3"]
+) -> Callable[[Prover], float]:
+    """The figure by which policies are compared, on some validation triples.
+
+    What is hidden while learning is hidden here, too.
+    """
+
+    def value(prover: Prover) -> float:
+        known = prover if task.hiding is None else task.hiding.prover(prover, look)
+        ranking = rank(
+            task.graph, success_score(known), look, protocol=default_protocol(task),
+            negatives=LOOK_NEGATIVES, sides=task.candidates.sides,
+            among=task.candidates.entities, seed=options.seed,
+        )  # fmt: skip
+        if options.watch == "auc_pr":
+            return auc_pr(ranking)
+        return float(means(ranks(ranking.ranked.better, ranking.ranked.equal))["mrr"])
+
+    return value
 
 
 def evaluate(
@@ -84,11 +115,15 @@ def evaluate(
     prover: Prover,
     progress: bool,
     *,
-    protocol: Protocol = "sampled",
+    protocol: Protocol | None = None,
     negatives: int = 100,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """The figures of p_success, with those of the prior alone from the same negatives."""
+    """The figures of p_success, with those of the prior alone from the same negatives.
+
+    The protocol is `sampled` unless the candidates are a domain's, which are all ranked.
+    """
+    protocol = protocol or default_protocol(task)
     queries = queries_of(options, task)
     believes = prover.belief is not None
     scored = Scored(prover, keep=believes)
@@ -98,7 +133,7 @@ def evaluate(
     }  # fmt: skip
     ranking = ranked(task, scored, queries, batch=BATCH[kind], **settings)
     found = figures(ranking, depths(prover, queries, BATCH[kind]))
-    found |= {"goals": scored.goals, "cut": scored.cut}
+    found |= {"among": options.candidates or None, "goals": scored.goals, "cut": scored.cut}
     if prover.belief is not None:
         _, look = splits(options, task.graph)
         fusion = fit_fusion(prover, task.graph, look, batch=BATCH[kind])
@@ -113,8 +148,10 @@ def summary(result: Mapping[str, Any]) -> str:
     """The figures for people, a row for p_success and one for the prior alone."""
     test = result.get("test", result)
     many = f"{test['negatives']} negatives a side" if test["negatives"] else "all entities"
+    many = f"among {test['among']}" if test["among"] else many
+    sides = "both sides" if len(test["sides"]) == 2 else f"{test['sides'][0]}s"
     lines = [
-        f"{test['queries']:,} test triples, both sides, {many}, average ties",
+        f"{test['queries']:,} test triples, {sides}, {many}, average ties",
         f"{'':<14}" + "".join(f"{name:>9}" for name in SHOWN),
         _row("p_success", test),
     ]

@@ -16,6 +16,8 @@ PRIORS = ("rotate", "complex", "none")
 LEARNERS = ("auto", "exact", "ppo", "none")
 FROM = ("auto", "train", "valid")
 DEVICES = ("auto", "cpu", "cuda")
+SIDED = ("both", "head", "tail")
+WATCHED = ("mrr", "auc_pr")
 F_ATOM = ("mlp", "transe", "distmult", "complex", "rotate")
 F_AGG = ("mean", "sum", "attention", "gru")
 
@@ -26,6 +28,9 @@ class GraphOptions:
 
     data: str = option("village", "a folder with train, valid and test, or a data set's name")
     rules: str = option("", "a file of rules; empty: the folder's own, none: no rules")
+    domains: str = option("", "a file of domains; empty: the folder's domain2constants.txt")
+    candidates: str = option("", "the domain answers are looked for in; empty: all entities")
+    sides: str = option("both", "which entity of a triple is asked for", choices=SIDED)
     seed: int = option(0, "of the weights, the order and the negatives", at_least=0)
     device: str = option("auto", "where to train", choices=DEVICES)
     threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0)
@@ -39,6 +44,7 @@ class GraphOptions:
     learn_from: str = option(
         "auto", "triples to learn from; auto: valid where there is a prior", choices=FROM
     )
+    hide: str = option("", "relations whose facts about the entities asked about are not known")
     exact_up_to: int = option(2000, "goals a query up to which auto learns exactly", at_least=1)
     dimension: int = option(64, "of the policy's embeddings", at_least=1)
     f_atom: str = option("mlp", "embeds an atom", choices=F_ATOM)
@@ -49,8 +55,10 @@ class GraphOptions:
     batch: int = option(128, "positives in a step", at_least=1)
     negatives: int = option(32, "for each positive", at_least=1)
     lr: float = option(0.001, "learning rate of the policy", above=0)
+    ranking: float = option(1.0, "weight of the ranking loss", at_least=0)
     calibration: float = option(0.02, "weight of the cross-entropy", at_least=0)
     look: int = option(25, "steps between two looks at the validation split", at_least=1)
+    watch: str = option("mrr", "the validation figure that is to be high", choices=WATCHED)
     patience: int = option(0, "stop after so many looks without a better one", at_least=0)
 
     ppo_iterations: int = option(200, "PPO: rollouts, each followed by an update", at_least=1)
@@ -98,8 +106,8 @@ class GraphOptions:
         """How the policy is trained exactly."""
         return ExactOptions(
             steps=self.steps, batch=self.batch, negatives=self.negatives, lr=self.lr,
-            calibration=self.calibration, validate_every=self.look, patience=self.patience,
-            seed=self.seed,
+            ranking=self.ranking, calibration=self.calibration, validate_every=self.look,
+            patience=self.patience, seed=self.seed,
         )  # fmt: skip
 
 
@@ -110,4 +118,12 @@ def resolve(recipe: Recipe, given: Mapping[str, object]) -> GraphOptions:
     options = GraphOptions(**values)
     if options.prior == "none" and options.learner == "none":
         raise DataError("neither a prior nor a learner: there is nothing to train")
+    if options.hide and options.learner != "exact":
+        raise DataError(
+            f"hide={options.hide}: only exact learning hides facts", hint="learner=exact"
+        )
+    if not options.ranking and not options.calibration:
+        raise DataError("ranking=0 and calibration=0 leave no loss", hint="calibration=1")
+    if options.domains and not options.candidates:
+        raise DataError("domains without candidates: no domain is used", hint="candidates=NAME")
     return options

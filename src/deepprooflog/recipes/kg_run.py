@@ -15,9 +15,7 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.exact_learner import Learned, train_exact
 from deepprooflog.kg.kge_training import train_kge
-from deepprooflog.kg.metrics import means, ranks
 from deepprooflog.kg.prover import Prover
-from deepprooflog.kg.ranking import rank
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.curves import curves
 from deepprooflog.learn.progress import Progress
@@ -34,17 +32,16 @@ from deepprooflog.recipes.kg import (
     read_task,
     save_prior,
     splits,
-    success_score,
 )
-from deepprooflog.recipes.kg_evaluate import evaluate
+from deepprooflog.recipes.kg_evaluate import evaluate, validation
 from deepprooflog.recipes.kg_options import GraphOptions, resolve
 from deepprooflog.recipes.recipe import read_recipe
 
 # What a resumed run may be given anew: where it runs, not what it computes.
 PLACES = ("device", "threads", "test")
-LOOK_NEGATIVES = 50
 # Queries explored to see how large the goal space is.
 GLIMPSE = 64
+WATCHED = {"mrr": "mean reciprocal rank", "auc_pr": "AUC-PR"}
 
 
 def train(
@@ -75,7 +72,7 @@ def train(
             print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
         learned = _learn(options, task, prover, learner, run, progress)
         if learned is not None:
-            _record(run, learned)
+            _record(run, learned, options.watch)
         trained = time.perf_counter() - began
         result = {
             "recipe": recipe, "task": TASK, "data": task.graph.name, "seed": options.seed,
@@ -144,14 +141,8 @@ def _learn(
 ) -> Learned | None:
     if learner == "none":
         return None
-    positives, look = splits(options, task.graph)
-
-    def validate(current: Prover) -> float:
-        ranking = rank(
-            task.graph, success_score(current), look, negatives=LOOK_NEGATIVES, seed=options.seed
-        )
-        return float(means(ranks(ranking.ranked.better, ranking.ranked.equal))["mrr"])
-
+    positives, look = splits(options, task.graph, task.candidates)
+    validate = validation(options, task, look)
     if learner == "ppo":
         from deepprooflog.recipes.kg_ppo import learn
 
@@ -161,11 +152,12 @@ def _learn(
     bar.live = bar.live and progress
     return train_exact(
         prover, task.graph, positives, asked, validate=validate, path=run.checkpoint, progress=bar,
-        seen=run.append,
+        seen=run.append, candidates=task.candidates,
+        within=None if task.hiding is None else task.hiding.prover,
     )  # fmt: skip
 
 
-def _record(run: RunFolder, learned: Learned) -> None:
+def _record(run: RunFolder, learned: Learned, watch: str) -> None:
     """The whole history, also of a run that was interrupted, and its curves."""
     run.write("metrics.jsonl", "".join(json.dumps(row) + "\n" for row in learned.history))
     lines = {
@@ -174,17 +166,21 @@ def _record(run: RunFolder, learned: Learned) -> None:
     }
     panels = {
         "loss": {"training": lines["loss"]},
-        "mean reciprocal rank": {"validation": lines["validation"]},
+        WATCHED[watch]: {"validation": lines["validation"]},
     }
     run.write("curves.svg", curves(panels, x_name="step"))
 
 
 def trained_prover(
-    run: RunFolder, device: str | None = None, data: str | None = None
+    run: RunFolder,
+    device: str | None = None,
+    data: str | None = None,
+    ranked: Mapping[str, str] | None = None,
 ) -> tuple[GraphOptions, Task, Prover]:
-    """The prover of a run with its best policy."""
+    """The prover of a run with its best policy; `ranked`: other candidates than the run's own."""
     kept = run.config()
     places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
+    places |= ranked or {}
     options = resolve(read_recipe(kept["recipe"]), {**kept["options"], **places})
     task = read_task(options)
     where = device_of(options)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.ranking import Protocol
 from deepprooflog.recipes import (
     addition,
     addition_options,
@@ -30,6 +31,9 @@ class Asked:
     protocol: str | None = None
     negatives: int | None = None
     seed: int | None = None
+    candidates: str | None = None
+    domains: str | None = None
+    sides: str | None = None
     proofs: int = 0
     progress: bool = True
 
@@ -55,9 +59,11 @@ def task_kind(name: object, file: str) -> TaskKind:
 
 def evaluate_addition(run: RunFolder, asked: Asked) -> dict[str, Any]:
     """Sums and digits of the test pictures."""
-    if asked.protocol is not None or asked.negatives is not None or asked.proofs:
+    of_ranks = (asked.protocol, asked.negatives, asked.candidates, asked.domains, asked.sides)
+    if asked.proofs or any(value is not None for value in of_ranks):
         raise DataError(
-            "sums are not ranked: there are no protocol, no negatives and no proofs of ranks",
+            "sums are not ranked: there are no protocol, no negatives, no candidates, no sides and "
+            "no proofs of ranks",
             hint="dprl evaluate RUN",
         )
     began = time.perf_counter()
@@ -71,13 +77,16 @@ def evaluate_addition(run: RunFolder, asked: Asked) -> dict[str, Any]:
 
 def evaluate_graph(run: RunFolder, asked: Asked) -> dict[str, Any]:
     """Ranks of the test triples."""
-    protocol = asked.protocol or "sampled"
-    if protocol == "full" and asked.negatives is not None:
-        raise DataError("under the protocol full all entities are negatives", hint="leave one out")
     began = time.perf_counter()
-    options, task, prover = kg_run.trained_prover(run, asked.device, asked.data)
+    given = {"candidates": asked.candidates, "domains": asked.domains, "sides": asked.sides}
+    ranked = {key: value for key, value in given.items() if value is not None}
+    options, task, prover = kg_run.trained_prover(run, asked.device, asked.data, ranked)
+    protocol = cast("Protocol", asked.protocol) or kg_evaluate.default_protocol(task)
+    if protocol == "full" and asked.negatives is not None:
+        whose = options.candidates or "entities"
+        raise DataError(f"under the protocol full all {whose} are negatives", hint="leave one out")
     found = kg_evaluate.evaluate(
-        options, task, prover, asked.progress, protocol="full" if protocol == "full" else "sampled",
+        options, task, prover, asked.progress, protocol=protocol,
         negatives=100 if asked.negatives is None else asked.negatives, seed=asked.seed or 0,
     )  # fmt: skip
     if asked.proofs:
