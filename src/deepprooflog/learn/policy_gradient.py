@@ -54,14 +54,7 @@ def actor_critic_update(
     generator: torch.Generator,
 ) -> Losses:
     """One step along the gradient of a rollout."""
-    advantage = gae(
-        rollout.reward,
-        rollout.value,
-        rollout.next_value,
-        rollout.over,
-        gamma=settings.gamma,
-        lam=settings.lam,
-    )
+    advantage = rollout.advantage(settings.gamma, settings.lam)
     return _ascend(
         policy, optimizer, rollout, settings, entropy_weight, advantage, advantage + rollout.value
     )
@@ -101,7 +94,7 @@ def _ascend(
     advantage: Float[Tensor, "steps episodes"],
     returns: Float[Tensor, "steps episodes"],
 ) -> Losses:
-    taken = rollout.going.flatten().nonzero().squeeze(1)
+    taken = rollout.taken
     choices = rollout.choices.select(taken)
     log = choices.score(policy)
     of_policy = -(log_prob(log, choices.chosen) * advantage.flatten()[taken]).mean()

@@ -18,7 +18,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.learn.gae import gae
 from deepprooflog.learn.on_policy import (
     Learner,
     Losses,
@@ -103,16 +102,9 @@ def update(
     generator: torch.Generator,
 ) -> Losses:
     """Some epochs of minibatches over a rollout."""
-    advantage = gae(
-        rollout.reward,
-        rollout.value,
-        rollout.next_value,
-        rollout.over,
-        gamma=settings.gamma,
-        lam=settings.lam,
-    ).flatten()
+    advantage = rollout.advantage(settings.gamma, settings.lam).flatten()
     returns = advantage + rollout.value.flatten()
-    taken = rollout.going.flatten().nonzero().squeeze(1)
+    taken = rollout.taken
     seen: list[Tensor] = []
     stopped = False
     for _ in range(settings.epochs):

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from deepprooflog.learn.gae import gae
 from deepprooflog.mdp.environment import (
     FALSE,
     Actions,
@@ -81,6 +82,15 @@ class Rollout:
     over: Bool[Tensor, "steps episodes"]  # the step ended its episode
     going: Bool[Tensor, "steps episodes"]  # there was a step to take
     tally: Tally
+
+    @property
+    def taken(self) -> Int[Tensor, " some"]:
+        """Which of all steps, one after another, were taken."""
+        return self.going.flatten().nonzero().squeeze(1)
+
+    def advantage(self, gamma: float, lam: float) -> Float[Tensor, "steps episodes"]:
+        """A_t of each step by the critic's values."""
+        return gae(self.reward, self.value, self.next_value, self.over, gamma=gamma, lam=lam)
 
 
 @dataclass(frozen=True)

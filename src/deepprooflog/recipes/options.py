@@ -12,32 +12,15 @@ A field's metadata say what it is for and which values it takes:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 
 from deepprooflog.errors import DataError
+from deepprooflog.learn.options import beyond, option
 
 __all__ = ["assignments", "dataclass", "described", "option", "settings"]
-
-
-def option(
-    default: Any,
-    about: str,
-    *,
-    choices: Sequence[str] = (),
-    at_least: float = -math.inf,
-    above: float = -math.inf,
-    below: float = math.inf,
-) -> Any:
-    """A field of an options class: its default, what it is for, the values it takes."""
-    metadata = {
-        "about": about, "choices": tuple(choices), "at_least": at_least, "above": above,
-        "below": below,
-    }  # fmt: skip
-    return field(default=default, metadata=metadata)
 
 
 def assignments(texts: Sequence[str]) -> dict[str, str]:
@@ -95,14 +78,9 @@ def _checked(key: str, value: Any, metadata: Mapping[str, Any], where: str) -> A
         )
     if isinstance(value, str):
         return value
-    least, above, below = metadata["at_least"], metadata["above"], metadata["below"]
-    if not (value >= least and value > above and value < below):
-        bounds = [
-            f"at least {least:g}" if least > -math.inf else "",
-            f"above {above:g}" if above > -math.inf else "",
-            f"below {below:g}" if below < math.inf else "finite",
-        ]
-        raise DataError(f"{where}: {key} is {' and '.join(b for b in bounds if b)}, not {value:g}")
+    wrong = beyond(value, metadata)
+    if wrong:
+        raise DataError(f"{where}: {key} {wrong}")
     return value
 
 
