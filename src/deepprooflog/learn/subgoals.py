@@ -4,11 +4,11 @@
     p(window) = mean over the goals G first met d steps from the root of
                 the probability that h steps from G lead to goals that True can be reached from
 
-A window of h steps begins at every h-th depth, at an offset drawn anew each time. The sum is a
-composite likelihood: what one window says about the next (the goal it ends in) is left out, all
-else of the query is used, and no run of particles is longer than h steps. All windows of all
-queries run side by side, so that a derivation of hundreds of steps costs what one of h does, and
-resampling has no long past to lose.
+A window of h steps begins at every h-th depth, at an offset drawn anew each time, and one at the
+root, which overlaps the next. The sum is a composite likelihood: what one window says about the
+next (the goal it ends in) is left out, all else of the query is used, and no run of particles is
+longer than h steps. All windows of all queries run side by side, so that a derivation of hundreds
+of steps costs what one of h does, and resampling has no long past to lose.
 """
 
 from __future__ import annotations
