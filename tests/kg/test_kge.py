@@ -96,7 +96,7 @@ def test_a_rotation_can_be_symmetric_inverse_or_composed() -> None:
     first = first.to(torch.complex128)
     turned = [first, first * torch.exp(1j * angle), first * torch.exp(2j * angle), -first]
     with torch.no_grad():
-        model.phase.copy_(torch.stack(turns))
+        model.set_phase(torch.stack(turns))
         model.entity.copy_(torch.stack([torch.cat([z.real, z.imag]) for z in turned]))
     triples = [(0, 0, 1), (1, 1, 0), (0, 2, 3), (3, 2, 0), (0, 3, 2), (1, 0, 2)]
     h, r, t = torch.tensor(triples).unbind(1)
@@ -143,3 +143,16 @@ def test_initial_weights_lie_in_the_range_of_the_paper() -> None:
 def test_an_empty_embedding_is_refused() -> None:
     with pytest.raises(ModelError, match="0 relations"):
         ComplEx(3, 0, 4)
+
+
+def test_phases_are_learned_on_the_scale_of_entities() -> None:
+    """Adam's first step has the length of its rate: as seen from an entity, and as seen from θ."""
+    model = RotatE(3, 1, dimension=5, margin=6.0)
+    entity, phase = model.entity.detach().clone(), model.phase.detach().clone()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, eps=1e-12)
+    (-model.score(torch.tensor(0), torch.tensor(0), torch.tensor(1))).backward()
+    optimizer.step()
+    moved, turned = (model.entity - entity)[:2].abs(), (model.phase - phase).abs()
+    torch.testing.assert_close(moved, torch.full_like(moved, 1e-4), rtol=1e-2, atol=0)
+    share = turned / torch.pi  # of half a turn; entities begin within (6 + 2) / 5
+    torch.testing.assert_close(share, torch.full_like(share, 1e-4 / 1.6), rtol=1e-2, atol=0)

@@ -142,8 +142,10 @@ class Kge(nn.Module):
 class RotatE(Kge):
     """Relations as rotations: γ − Σᵢ |hᵢ rᵢ − tᵢ| with rᵢ = exp(i θᵢ).
 
-    Entities begin uniform in ±(γ + 2)/d, phases uniform in ±π, as in the paper. `norm` is "moduli",
-    the paper's, or "euclidean", √Σᵢ |·|², as other libraries have it.
+    Entities begin uniform in ±(γ + 2)/d, phases uniform in ±π, as in the paper, and as there phases
+    are learned on the scale of entities: an optimizer that moves all parameters alike would turn
+    relations hundreds of times more slowly than it moves entities. `norm` is "moduli", the paper's,
+    or "euclidean", √Σᵢ |·|², as other libraries have it.
     """
 
     def __init__(
@@ -157,13 +159,23 @@ class RotatE(Kge):
         super().__init__(entities, relations, dimension)
         self.margin = margin
         self.norm = norm
-        self.phase = nn.Parameter(torch.empty(relations, dimension))
-        reach = (margin + 2.0) / dimension
-        nn.init.uniform_(self.entity, -reach, reach)
-        nn.init.uniform_(self.phase, -math.pi, math.pi)
+        self.reach = (margin + 2.0) / dimension
+        self.turn = nn.Parameter(torch.empty(relations, dimension))
+        nn.init.uniform_(self.entity, -self.reach, self.reach)
+        nn.init.uniform_(self.turn, -self.reach, self.reach)
+
+    @property
+    def phase(self) -> Float[Tensor, "relations dimension"]:
+        """θ of every relation."""
+        return self.turn * (math.pi / self.reach)
+
+    @torch.no_grad()
+    def set_phase(self, phase: Float[Tensor, "relations dimension"]) -> None:
+        """Give the relations these θ."""
+        self.turn.copy_(phase * (self.reach / math.pi))
 
     def relation(self, relation: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        phase = rows(self.phase, relation)
+        phase = rows(self.turn, relation) * (math.pi / self.reach)
         return torch.cat([phase.cos(), phase.sin()], -1)
 
     def match(

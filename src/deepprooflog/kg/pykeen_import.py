@@ -112,7 +112,7 @@ def _rotate(entity: Complex[Tensor, "n d"], relation: Complex[Tensor, "m d"]) ->
     model = RotatE(len(entity), len(relation), entity.shape[1], 0.0, norm="euclidean")
     with torch.no_grad():
         model.entity.copy_(torch.cat([entity.real, entity.imag], 1))
-        model.phase.copy_(relation.angle())
+        model.set_phase(relation.angle())
     return model
 
 
