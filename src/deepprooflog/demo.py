@@ -171,6 +171,7 @@ def _village() -> dict[str, object]:
     from deepprooflog.recipes import kg
     from deepprooflog.recipes.addition import threads
     from deepprooflog.recipes.kg_options import GraphOptions
+    from deepprooflog.recipes.kg_prior import calibrated
 
     began = time.perf_counter()
     options = GraphOptions(nesting=2, steps=40, batch=64, prior_steps=150)
@@ -184,7 +185,7 @@ def _village() -> dict[str, object]:
             torch.from_numpy(graph.train), entities=len(graph.entities),
             relations=len(graph.relations), options=asked,
         )  # fmt: skip
-        belief = kg.calibrated(options, task, prior.model)
+        belief = calibrated(options, task, prior.model)
         prover = kg.make_prover(options, task, belief, torch.device("cpu"))
         train_exact(prover, graph, kg.splits(options, graph)[0], options.exact_options())
         figures = {}

@@ -15,6 +15,7 @@ from deepprooflog.kg.negatives import corruptions
 from deepprooflog.kg.triples import SIDES
 from deepprooflog.recipes.folder import open_run
 from deepprooflog.recipes.kg import belief_score, success_score
+from deepprooflog.recipes.kg_options import SEEDS_APART
 from deepprooflog.recipes.kg_query import ask
 from deepprooflog.recipes.kg_run import train, trained_prover
 from deepprooflog.recipes.tasks import Asked, evaluate_graph
@@ -127,6 +128,25 @@ def test_a_prior_can_be_used_again(run: Path, tmp_path: Path) -> None:
     one = first.belief(triples[:, 1], triples[:, 0], triples[:, 2])
     two = second.belief(triples[:, 1], triples[:, 0], triples[:, 2])
     assert torch.equal(one, two)
+
+
+def test_a_prior_of_several_embeddings(run: Path, tmp_path: Path) -> None:
+    """The first member is the prior of a run with one; the second has a seed of its own."""
+    two = {"prior_members": 2, "learner": "none"}
+    small(tmp_path / "two", **two)
+    small(tmp_path / "other", seed=SEEDS_APART, learner="none")
+    priors = []
+    for folder in (run, tmp_path / "other", tmp_path / "two"):
+        belief = trained_prover(open_run(folder))[2].belief
+        assert belief is not None
+        priors.append(belief.kge)
+        assert not list(folder.glob("prior-training*"))
+    assert priors[2].dimension == 2 * priors[0].dimension
+    triple = torch.tensor(0), torch.tensor(0), torch.tensor(1)
+    one, other, both = (float(kge.score(*triple)) for kge in priors)
+    assert both == pytest.approx((one + other) / 2, abs=1e-5)
+    with pytest.raises(DataError, match="a prior of kind complex, dimension"):
+        small(tmp_path / "again", prior_from=str(tmp_path / "two"))
 
 
 @pytest.mark.parametrize(

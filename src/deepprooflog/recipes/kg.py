@@ -14,19 +14,15 @@ from torch import Tensor
 
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.calibration import Calibration, calibrate
 from deepprooflog.kg.domains import ANYONE, FILE, Candidates, domain_of, read_domains
 from deepprooflog.kg.folder import find_graph, read_graph
 from deepprooflog.kg.hiding import Hiding, hiding_of
-from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_loss import make_model
 from deepprooflog.kg.notice import Notice
 from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Limits, Prover
 from deepprooflog.kg.rules import Rules, read_rules, unknown_relations
 from deepprooflog.kg.triples import SIDES, Graph, Side
-from deepprooflog.learn import checkpoint
 from deepprooflog.logic.program import Program
 from deepprooflog.recipes.kg_options import GraphOptions
 from deepprooflog.relational.database import Believe
@@ -130,56 +126,6 @@ def make_prover(
     )  # fmt: skip
     limits = Limits(depth=options.depth, goals=options.goals or None)
     return Prover(database, policy.to(device), belief, limits, program=task.program).to(device)
-
-
-def save_prior(path: Path, kge: Kge, calibration: Calibration, options: GraphOptions) -> None:
-    """Write a trained and calibrated prior."""
-    checkpoint.save(
-        path,
-        {
-            "prior": kge.state_dict(), "slope": calibration.slope, "offset": calibration.offset,
-            "base_rate": calibration.base_rate, "model": options.prior,
-            "dimension": options.prior_dimension, "margin": options.prior_margin,
-        },
-    )  # fmt: skip
-
-
-def load_prior(path: Path, graph: Graph, options: GraphOptions, device: torch.device) -> Belief:
-    """Read a prior; one of another kind or of another graph is refused."""
-    state = checkpoint.load(
-        path, ("prior", "slope", "offset", "base_rate", "model", "dimension"), device
-    )
-    if state["model"] != options.prior or state["dimension"] != options.prior_dimension:
-        raise DataError(
-            f"a prior of kind {state['model']}, dimension {state['dimension']}", file=str(path),
-            hint=f"prior={state['model']} prior_dimension={state['dimension']}",
-        )  # fmt: skip
-    kge = make_model(options.prior_options(), len(graph.entities), len(graph.relations))
-    try:
-        kge.load_state_dict(state["prior"])
-    except RuntimeError as error:
-        raise DataError(
-            f"the prior does not fit {graph.name}: {str(error).splitlines()[-1].strip()}",
-            file=str(path), hint="a prior trained on the same graph",
-        ) from None  # fmt: skip
-    calibration = Calibration(state["slope"], state["offset"], float(state["base_rate"]))
-    return frozen(Belief(kge.to(device).eval(), calibration, graph.relations, graph.entities))
-
-
-def frozen(belief: Belief) -> Belief:
-    """A prior that learning leaves alone."""
-    for parameter in belief.parameters():
-        parameter.requires_grad_(False)
-    return belief
-
-
-def calibrated(options: GraphOptions, task: Task, kge: Kge) -> Belief:
-    """A trained embedding as a belief, calibrated on the validation split."""
-    found = calibrate(
-        kge, torch.from_numpy(task.graph.valid), known_triples(task.graph),
-        base_rate=options.base_rate, seed=options.seed,
-    )  # fmt: skip
-    return frozen(Belief(kge, found, task.graph.relations, task.graph.entities))
 
 
 def known_triples(graph: Graph) -> KnownTriples:

@@ -16,6 +16,8 @@ PRIORS = ("rotate", "complex", "none")
 LEARNERS = ("auto", "exact", "ppo", "none")
 FROM = ("auto", "train", "valid")
 DEVICES = ("auto", "cpu", "cuda")
+# Between the seeds of two members of a prior: runs of neighbouring seeds share none.
+SEEDS_APART = 1000
 SIDED = ("both", "head", "tail")
 WATCHED = ("mrr", "auc_pr")
 F_ATOM = ("mlp", "transe", "distmult", "complex", "rotate")
@@ -71,6 +73,7 @@ class GraphOptions:
 
     prior: str = option("complex", "the embedding that is believed", choices=PRIORS)
     prior_from: str = option("", "a run whose prior is used; empty: train one")
+    prior_members: int = option(1, "embeddings from as many seeds, side by side", at_least=1)
     prior_dimension: int = option(128, "complex numbers in an entity's vector", at_least=1)
     prior_steps: int = option(500, "of the prior's training", at_least=1)
     prior_batch: int = option(512, "triples in a step", at_least=1)
@@ -92,11 +95,12 @@ class GraphOptions:
     looked_at: int = option(300, "triples in a look", at_least=1)
     test: int = option(0, "test triples ranked at the end; 0: all", at_least=0)
 
-    def prior_options(self) -> KgeOptions:
-        """How the prior is trained."""
+    def prior_options(self, member: int = 0) -> KgeOptions:
+        """How a member of the prior is trained."""
         return KgeOptions(
             model=self.prior, dimension=self.prior_dimension, steps=self.prior_steps,
-            batch=self.prior_batch, lr=self.prior_lr, seed=self.seed, margin=self.prior_margin,
+            batch=self.prior_batch, lr=self.prior_lr, seed=self.seed + SEEDS_APART * member,
+            margin=self.prior_margin,
             negatives=self.prior_negatives, temperature=self.prior_temperature,
             sharing=self.prior_sharing, sides=self.prior_sides, n3=self.prior_n3,
             compiled=bool(self.prior_compiled), validate_every=max(1, self.prior_steps // 5),

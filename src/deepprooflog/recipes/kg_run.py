@@ -12,9 +12,7 @@ from typing import Any
 import torch
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.exact_learner import Learned, train_exact
-from deepprooflog.kg.kge_training import train_kge
 from deepprooflog.kg.prover import Prover
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.curves import curves
@@ -25,16 +23,14 @@ from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.kg import (
     TASK,
     Task,
-    calibrated,
     device_of,
-    load_prior,
     make_prover,
     read_task,
-    save_prior,
     splits,
 )
 from deepprooflog.recipes.kg_evaluate import evaluate, validation
 from deepprooflog.recipes.kg_options import GraphOptions, resolve
+from deepprooflog.recipes.kg_prior import find_prior, load_prior
 from deepprooflog.recipes.recipe import read_recipe
 
 # What a resumed run may be given anew: where it runs, not what it computes.
@@ -65,7 +61,7 @@ def train(
         if progress:
             for notice in task.notices:
                 print(notice, file=sys.stderr)
-        belief, prior_seconds = _prior(options, task, run, progress)
+        belief, prior_seconds = find_prior(options, task, run, progress)
         prover = make_prover(options, task, belief, device_of(options))
         learner, size = choose(options, prover, task)
         if progress and learner != "none":
@@ -95,33 +91,6 @@ def _check(options: GraphOptions) -> None:
     """Refuse what cannot run before a folder is made for it."""
     device_of(options)
     read_task(options)
-
-
-def _prior(
-    options: GraphOptions, task: Task, run: RunFolder, progress: bool
-) -> tuple[Belief | None, float]:
-    """The run's prior, trained or read; the seconds its training took."""
-    if options.prior == "none":
-        return None, 0.0
-    own = run.path / "prior.pt"
-    device = device_of(options)
-    if not own.exists() and options.prior_from:
-        other = load_prior(Path(options.prior_from) / "prior.pt", task.graph, options, device)
-        save_prior(own, other.kge, other.calibration, options)
-    if own.exists():
-        return load_prior(own, task.graph, options, device), 0.0
-    asked = options.prior_options()
-    bar = Progress(asked.steps)
-    bar.live = bar.live and progress
-    trained = train_kge(
-        torch.from_numpy(task.graph.train), entities=len(task.graph.entities),
-        relations=len(task.graph.relations), options=asked, device=device,
-        path=run.path / "prior-training.pt", progress=bar,
-    )  # fmt: skip
-    belief = calibrated(options, task, trained.model)
-    save_prior(own, trained.model, belief.calibration, options)
-    (run.path / "prior-training.pt").unlink(missing_ok=True)
-    return belief, trained.seconds
 
 
 def choose(options: GraphOptions, prover: Prover, task: Task) -> tuple[str, float]:
