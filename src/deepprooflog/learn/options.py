@@ -1,5 +1,6 @@
 """Options as fields of a frozen dataclass: a field's metadata say what it is for and its limits.
 
+>>> from dataclasses import dataclass, fields
 >>> @dataclass(frozen=True)
 ... class Example:
 ...     share: float = option(0.5, "of the whole", at_least=0, below=1)
@@ -11,10 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field
 from typing import Any
-
-__all__ = ["beyond", "dataclass", "fields", "option"]
 
 
 def option(
@@ -39,9 +38,10 @@ def beyond(value: float, metadata: Mapping[str, Any]) -> str:
     least, above, below = metadata["at_least"], metadata["above"], metadata["below"]
     if value >= least and value > above and value < below:
         return ""
+    finite = "" if isinstance(value, int) else "finite"
     limits = [
         f"at least {least:g}" if least > -math.inf else "",
         f"above {above:g}" if above > -math.inf else "",
-        f"below {below:g}" if below < math.inf else "finite",
+        f"below {below:g}" if below < math.inf else finite,
     ]
     return f"is {' and '.join(limit for limit in limits if limit)}, not {value:g}"
