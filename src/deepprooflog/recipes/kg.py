@@ -17,7 +17,6 @@ from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.domains import ANYONE, FILE, Candidates, domain_of, read_domains
 from deepprooflog.kg.folder import find_graph, read_graph
 from deepprooflog.kg.hiding import Hiding, hiding_of
-from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.notice import Notice
 from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Limits, Prover
@@ -126,14 +125,6 @@ def make_prover(
     )  # fmt: skip
     limits = Limits(depth=options.depth, goals=options.goals or None)
     return Prover(database, policy.to(device), belief, limits, program=task.program).to(device)
-
-
-def known_triples(graph: Graph) -> KnownTriples:
-    """What may be known while training: train and valid."""
-    return KnownTriples.of(
-        torch.from_numpy(np.concatenate([graph.train, graph.valid])),
-        entities=len(graph.entities), relations=len(graph.relations),
-    )  # fmt: skip
 
 
 def splits(

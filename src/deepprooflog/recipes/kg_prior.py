@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from deepprooflog.errors import DataError
@@ -12,13 +13,14 @@ from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration, calibrate
 from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_joined import joined
+from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.kge_loss import make_model
 from deepprooflog.kg.kge_training import train_kge
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
 from deepprooflog.recipes.folder import RunFolder
-from deepprooflog.recipes.kg import Task, device_of, known_triples
+from deepprooflog.recipes.kg import Task, device_of
 from deepprooflog.recipes.kg_options import GraphOptions
 
 
@@ -113,3 +115,11 @@ def calibrated(options: GraphOptions, task: Task, kge: Kge) -> Belief:
         base_rate=options.base_rate, seed=options.seed,
     )  # fmt: skip
     return frozen(Belief(kge, found, task.graph.relations, task.graph.entities))
+
+
+def known_triples(graph: Graph) -> KnownTriples:
+    """What may be known while training: train and valid."""
+    return KnownTriples.of(
+        torch.from_numpy(np.concatenate([graph.train, graph.valid])),
+        entities=len(graph.entities), relations=len(graph.relations),
+    )  # fmt: skip
