@@ -11,14 +11,8 @@ from deepprooflog.infer.particles import Arena, LookAhead, steps_ahead
 from deepprooflog.infer.paths import Paths, grounds
 from deepprooflog.learn.baseline import Value
 from deepprooflog.learn.smc import paths, smc_log_prob
+from deepprooflog.recipes.addition import program
 
-ADDITION = """
-nn(digits, [X], D, 0..9) :: digit(X, D).
-add([], [], [], 0).
-add([], [], [1], 1).
-add([X|Xs], [Y|Ys], [Z|Zs], C) :-
-    digit(X, A), digit(Y, B), S is A + B + C, Z is S mod 10, C1 is S // 10, add(Xs, Ys, Zs, C1).
-"""
 LENGTH = 6
 
 
@@ -40,7 +34,7 @@ def addition(epochs: int) -> tuple[dpl.Model, list[dpl.Query], list[dpl.Query]]:
     seen = sums(codes, torch.randint(0, 10, (12, 2, LENGTH)))
     unseen = sums(codes, torch.randint(0, 10, (6, 2, LENGTH)))
     net = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10))
-    model = dpl.Model(dpl.Program(ADDITION), networks={"digits": net})
+    model = dpl.Model(program(), networks={"lenet": net})
     compiled = model.compile(seen)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(epochs):

@@ -1,4 +1,4 @@
-"""Captured steps on a GPU against the same steps taken one by one."""
+"""Captured steps on a GPU against the same steps taken one by one, and what a bad one leaves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
-from deepprooflog.learn.captured import CapturedStep
+from deepprooflog.learn.captured import CapturedStep, _step_if
 
 
 def setting(clip: float) -> tuple[nn.Linear, Tensor, torch.optim.AdamW, CapturedStep]:
@@ -54,3 +54,24 @@ def test_a_step_that_is_not_finite_leaves_the_weights_alone() -> None:
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
     with pytest.raises(ModelError, match="1 steps had a loss or a gradient that is not finite"):
         step.check()
+
+
+def test_a_fused_optimizer_is_told_what_to_leave_alone() -> None:
+    """On any device: a bad gradient changes neither weights nor moments, a scale divides."""
+    weight, plain = nn.Parameter(torch.ones(3)), nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.AdamW([weight], lr=0.1, fused=True)
+    other = torch.optim.AdamW([plain], lr=0.1)
+    gradients = [torch.tensor([1.0, -2.0, 3.0]), torch.tensor([0.5, 4.0, -1.0])]
+    for gradient in gradients:
+        weight.grad, plain.grad = 8 * gradient, gradient
+        _step_if(optimizer, torch.tensor(True), torch.tensor(8.0))
+        other.step()
+        before = weight.detach().clone()
+        weight.grad = torch.full((3,), torch.nan)
+        _step_if(optimizer, torch.tensor(False), None)
+        assert torch.equal(weight.detach(), before)
+    torch.testing.assert_close(weight.detach(), plain.detach())
+    weight.grad, plain.grad = gradients[0].clone(), gradients[0].clone()
+    optimizer.step()
+    other.step()
+    torch.testing.assert_close(weight.detach(), plain.detach())
