@@ -118,6 +118,26 @@ def test_one_against_all() -> None:
     torch.testing.assert_close(loss, torch.tensor(expected, dtype=torch.float64))
 
 
+def test_the_dual_regularizer() -> None:
+    """Norms by complex arithmetic; without its weight the loss is as before."""
+    torch.manual_seed(0)
+    model = ComplEx(5, 2, 3, scale=1.0)
+
+    def vector(row: Tensor) -> Tensor:
+        return torch.complex(*row.detach().double().chunk(2))
+
+    plain = one_against_all(model, TRIPLES, 0.0)
+    more = one_against_all(model, TRIPLES, 0.0, 0.2) - plain
+    for row, (h, r, t) in enumerate(TRIPLES.tolist()):
+        head, tail = vector(model.entity[h]), vector(model.entity[t])
+        ends = (head.abs() ** 2).sum() + (tail.abs() ** 2).sum()
+        both = 0.0
+        for own in (vector(model.factor[r]), vector(model.factor[r + 2])):
+            turned = ((head * own).abs() ** 2).sum() + ((tail * own).abs() ** 2).sum()
+            both += float(ends + 3 * turned) / 2
+        assert more[row].item() == pytest.approx(0.2 * both / 2, rel=1e-5)
+
+
 def test_negatives_of_each_and_shared_of_both_sides() -> None:
     batch = torch.arange(30).reshape(10, 3) % 4
     split = draw(batch, 4, KgeOptions(negatives=7))

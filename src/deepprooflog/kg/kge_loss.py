@@ -3,8 +3,10 @@
     RotatE    −log σ(f(x)) − Σᵢ wᵢ log σ(−f(x'ᵢ)),  w = softmax(α f(x'))      (Sun et al. 2019)
     ComplEx   −log softmax(f(h, r, ·))[t] − log softmax(f(t, r⁻¹, ·))[h]
               + λ (‖h‖³₃ + ‖r‖³₃ + ‖t‖³₃)                                    (Lacroix et al. 2018)
+              + μ (‖h‖² + ‖t‖² + 3 ‖h∘r‖² + 3 ‖t∘r‖²) / 2                    (Zhang et al. 2020)
 
-The first is halved, as in the authors' code. Negatives x' are drawn uniformly on the device.
+The first is halved, and the last weighted, as in the authors' code. Negatives x' are drawn
+uniformly on the device.
 """
 
 from __future__ import annotations
@@ -84,9 +86,9 @@ def adversarial_loss(
 
 
 def one_against_all(
-    model: ComplEx, triples: Int[Tensor, "batch 3"], n3: float
+    model: ComplEx, triples: Int[Tensor, "batch 3"], n3: float, dura: float = 0.0
 ) -> Float[Tensor, " batch"]:
-    """The cross-entropy of both directions and the nuclear 3-norm of each triple."""
+    """The cross-entropy of both directions and the regularizers of each triple."""
     h, r, t = triples.unbind(1)
     head, tail = rows(model.entity, h), rows(model.entity, t)
     forward, inverse = rows(model.factor, r), rows(model.factor, r + model.relations)
@@ -94,7 +96,28 @@ def one_against_all(
     loss = loss + cross_entropy(product(tail, inverse) @ model.entity.T, h, reduction="none")
     if n3:
         loss = loss + n3 * sum(cubed(v) for v in (head, tail, forward, inverse))
+    if dura:
+        loss = loss + dura * (dual(head, forward, tail) + dual(tail, inverse, head))
     return loss / 2
+
+
+def dual(
+    head: Float[Tensor, "batch width"],
+    relation: Float[Tensor, "batch width"],
+    tail: Float[Tensor, "batch width"],
+) -> Float[Tensor, " batch"]:
+    """(‖h‖² + ‖t‖² + 3 ‖h∘r‖² + 3 ‖t∘r‖²) / 2: small where h∘r is near t.
+
+    ‖h∘r − t‖² = ‖h∘r‖² + ‖t‖² − 2 Re Σ h r t̄, whose last term the cross-entropy is about.
+
+    >>> one, i = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 2.0]])
+    >>> dual(one, i, one).item()  # (1 + 1 + 3·4 + 3·4) / 2
+    13.0
+    """
+    entities = head.square() + tail.square()
+    real, imaginary = relation.chunk(2, -1)
+    moduli = (real.square() + imaginary.square()).repeat(1, 2)
+    return (entities * (1.0 + 3.0 * moduli)).sum(-1) / 2
 
 
 def cubed(x: Float[Tensor, "batch width"]) -> Float[Tensor, " batch"]:

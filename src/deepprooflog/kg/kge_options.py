@@ -45,6 +45,7 @@ class KgeOptions:
 
     # ComplEx: one against all, in both directions.
     n3: float = 0.01  # weight of the nuclear 3-norm
+    dura: float = 0.0  # weight of the duality-induced regularizer
     weight_decay: float = 0.0
 
     validate_every: int = 1000  # steps between looks at the validation split
@@ -57,7 +58,7 @@ class KgeOptions:
         for name in counts:
             if getattr(self, name) < 1:
                 raise DataError(f"{name} is at least 1, not {getattr(self, name)}")
-        for name in ("steps", "patience", "seed", "temperature", "n3", "weight_decay"):
+        for name in ("steps", "patience", "seed", "temperature", "n3", "dura", "weight_decay"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise DataError(f"{name} is at least 0 and finite, not {getattr(self, name)}")
         for name in ("lr", "margin"):

@@ -227,7 +227,7 @@ def objective(
 
     def against_all(batch: Int[Tensor, "batch 3"]) -> Float[Tensor, " batch"]:
         assert isinstance(model, ComplEx)
-        return one_against_all(model, batch, options.n3)
+        return one_against_all(model, batch, options.n3, options.dura)
 
     if options.compiled:
         adversarial = torch.compile(adversarial, dynamic=False)
