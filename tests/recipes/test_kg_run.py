@@ -16,7 +16,7 @@ from deepprooflog.kg.triples import SIDES
 from deepprooflog.recipes.folder import open_run
 from deepprooflog.recipes.kg import belief_score, success_score
 from deepprooflog.recipes.kg_options import SEEDS_APART
-from deepprooflog.recipes.kg_query import ask
+from deepprooflog.recipes.kg_query import ask, believed
 from deepprooflog.recipes.kg_run import train, trained_prover
 from deepprooflog.recipes.tasks import Asked, evaluate_graph
 
@@ -130,6 +130,53 @@ def test_a_prior_can_be_used_again(run: Path, tmp_path: Path) -> None:
     assert torch.equal(one, two)
 
 
+def test_a_prior_that_weighs_facts(run: Path, tmp_path: Path) -> None:
+    """The embedding of another run calibrated anew: its ranks stay, those of belief change."""
+    found = small(tmp_path / "facts", prior_from=str(run), evidence="facts", steps=3)["test"]
+    kept = json.loads((run / "result.json").read_text())["test"]
+    assert "belief" not in kept
+    assert found["prior"]["mrr"] == kept["prior"]["mrr"]
+    assert found["belief"]["mrr"] != found["prior"]["mrr"]
+    again = evaluate_graph(open_run(tmp_path / "facts"), Asked(progress=False))
+    assert again["belief"]["mrr"] == found["belief"]["mrr"]
+    assert again["prior"]["mrr"] == found["prior"]["mrr"]
+    _, task, prover = trained_prover(open_run(tmp_path / "facts"))
+    h, r, t = task.graph.test[0]
+    train = {tuple(row) for row in task.graph.train.tolist()}
+    name, a, b = (
+        task.graph.relations[r], task.graph.entity_text(int(h)), task.graph.entity_text(int(t))
+    )  # fmt: skip
+    (one,) = ask(open_run(tmp_path / "facts"), f"{name}({a}, {b})", top=1)["answers"]
+    counts = [row["count"] for row in one["evidence"]]
+    assert counts == [
+        sum((x, y) == (h, r) for x, y, _ in train), sum((y, z) == (r, t) for _, y, z in train),
+        sum(h in (x, z) for x, _, z in train), sum(t in (x, z) for x, _, z in train),
+    ]  # fmt: skip
+    assert prover.belief is not None
+    score = prover.belief.kge.score(*torch.tensor([h, r, t]))
+    line = prover.belief.calibration
+    logit = line.slope[r] * score + line.offset[r] + sum(row["log_odds"] for row in one["evidence"])
+    assert one["prior"] == pytest.approx(torch.sigmoid(logit).item())
+    assert ask(open_run(run), f"{name}({a}, {b})", top=1)["answers"][0]["evidence"] is None
+
+
+def test_an_open_query_looks_where_belief_is_high(tmp_path: Path) -> None:
+    """The entities that belief, not the embedding's score alone, holds most likely."""
+    small(tmp_path / "facts", evidence="facts", learner="none")
+    _, task, prover = trained_prover(open_run(tmp_path / "facts"))
+    assert prover.belief is not None
+    relation, tail = 3, int(task.graph.test[0][2])
+    everyone = torch.arange(len(task.graph.entities))
+    p = prover.belief(
+        torch.full_like(everyone, relation), everyone, torch.full_like(everyone, tail)
+    )
+    best = p.topk(20).indices
+    found = believed(prover, None, relation, tail, 20)
+    assert found[:, 0].tolist() == best.tolist()
+    assert set(found[:, 1].tolist()) == {relation}
+    assert set(found[:, 2].tolist()) == {tail}
+
+
 def test_a_prior_of_several_embeddings(run: Path, tmp_path: Path) -> None:
     """The first member is the prior of a run with one; the second has a seed of its own."""
     two = {"prior_members": 2, "learner": "none"}
@@ -158,6 +205,7 @@ def test_a_prior_of_several_embeddings(run: Path, tmp_path: Path) -> None:
         ({"nestin": 2}, "no option nestin"),
         ({"prior": "none", "learner": "none"}, "nothing to train"),
         ({"prior_from": "nowhere"}, "no checkpoint"),
+        ({"evidence": "rumours"}, "evidence is one of score, facts"),
     ],
 )
 def test_what_is_refused(given: dict[str, object], message: str, tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ example:
   dprl explain runs/family 'uncle(2266, 2252)' --proofs 3
 
 Every step of a proof shows its probability. JSON: {query, probability, upper, by_proof, prior,
-known, proofs: [...]}; by_proof is the part of the probability that rests on clauses alone
+evidence, known, proofs: [...]}; by_proof is the part of the probability that rests on clauses
+alone, evidence the facts that the prior weighs beside the embedding's score
 """
 
 
@@ -78,7 +79,11 @@ def show(result: Mapping[str, Any]) -> None:
     print(f"{result['triple']}  {report.number(result['probability'])}{told}")
     print(f"  by clauses alone {report.number(result['by_proof'])}")
     if result["prior"] is not None:
-        print(f"  the prior alone  {report.number(result['prior'])}")
+        weighed = ", to whose log odds the facts add" if result["evidence"] else ""
+        print(f"  the prior alone  {report.number(result['prior'])}{weighed}")
+    for row in result["evidence"] or ():
+        facts = f"{row['count']} other facts {row['facts']}"
+        print(f"    {row['log_odds']:+.2f}  {facts}")
     for number, proof in enumerate(result["proofs"], 1):
         print(f"proof {number}")
         print(Proof.from_json(json.dumps(proof)))

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from deepprooflog.errors import ModelError, ProgramError
 from deepprooflog.kg.calibration import Calibration
+from deepprooflog.kg.evidence import COUNTS, OF_COUNT, Evidence
 from deepprooflog.kg.kge import Kge
 from deepprooflog.logic.body import CUT
 from deepprooflog.logic.clause import Bernoulli, Clause
@@ -98,7 +100,8 @@ class Belief(nn.Module):
     """p(r, a, b): the calibrated probability of a triple, by numbers.
 
     As a module it returns logits, in float64, for relations, heads and tails in the order of the
-    label. With the names of relations and entities, `number` says which number a term has.
+    label. With the names of relations and entities, `number` says which number a term has. A
+    calibration that weighs evidence of the facts comes with it.
     """
 
     def __init__(
@@ -107,6 +110,7 @@ class Belief(nn.Module):
         calibration: Calibration,
         relations: Sequence[str] = (),
         entities: Sequence[Term] = (),
+        evidence: Evidence | None = None,
     ) -> None:
         super().__init__()
         for what, names, count in (
@@ -120,10 +124,15 @@ class Belief(nn.Module):
                 f"the calibration is for {len(calibration.slope)} relations, the embedding has "
                 f"{kge.relations}"
             )
+        if (calibration.facts is None) != (evidence is None):
+            raise ModelError("a calibration with evidence needs it, and one without takes none")
         self.kge = kge
+        self.evidence = evidence
         self.base_rate = calibration.base_rate
         self.register_buffer("slope", calibration.slope.detach().double().clone())
         self.register_buffer("offset", calibration.offset.detach().double().clone())
+        facts = None if calibration.facts is None else calibration.facts.detach().double().clone()
+        self.register_buffer("facts", facts)
         self._relations: dict[Term, int] = {Atom(name): i for i, name in enumerate(relations)}
         self._entities: dict[Term, int] = {term: i for i, term in enumerate(entities)}
         self.to(kge.entity.device)
@@ -132,13 +141,16 @@ class Belief(nn.Module):
     def calibration(self) -> Calibration:
         """The lines in use."""
         slope, offset = self.get_buffer("slope"), self.get_buffer("offset")
-        return Calibration(slope, offset, self.base_rate)
+        facts = None if self.evidence is None else self.get_buffer("facts")
+        return Calibration(slope, offset, self.base_rate, facts)
 
     def forward(
         self, relation: Int[Tensor, " batch"], head: Int[Tensor, " batch"],
         tail: Int[Tensor, " batch"],
     ) -> Float[Tensor, " batch"]:  # fmt: skip
-        return self.calibration.logit(self.kge.score(head, relation, tail).double(), relation)
+        score = self.kge.score(head, relation, tail).double()
+        seen = None if self.evidence is None else self.evidence(relation, head, tail)
+        return self.calibration.logit(score, relation, seen)
 
     def log_probability(
         self, relation: Int[Tensor, " batch"], head: Int[Tensor, " batch"],
@@ -146,6 +158,18 @@ class Belief(nn.Module):
     ) -> Float[Tensor, " batch"]:  # fmt: skip
         """log p of the step at believe(r, a, b)."""
         return logsigmoid(self(relation, head, tail))
+
+    def weighed(
+        self, relation: Int[Tensor, " batch"], head: Int[Tensor, " batch"],
+        tail: Int[Tensor, " batch"],
+    ) -> tuple[Int[Tensor, "batch 4"], Float[Tensor, "batch 4"]] | None:  # fmt: skip
+        """The counts of facts that belief weighs, and what each adds to the logit."""
+        if self.evidence is None:
+            return None
+        part = self.get_buffer("facts")[relation] * self.evidence(relation, head, tail)
+        which = torch.tensor(OF_COUNT, device=part.device)
+        added = part.new_zeros(len(part), len(COUNTS)).index_add(1, which, part)
+        return self.evidence.counts(relation, head, tail), added
 
     def number(self, position: int, term: Term) -> int:
         """The number of a term as an input of the label: a relation first, then two entities."""

@@ -1,11 +1,11 @@
-"""From a score to a probability: Platt scaling, p = σ(a_r · score + b_r).
+"""From a score to a probability: Platt scaling, p = σ(a_r · score + b_r + c_r · evidence).
 
-Fitted on validation triples against sampled corruptions, weighed so that the true ones are a stated
-share of all, the base rate π: a calibrated probability means nothing without it. One line for the
-whole graph, or one for each relation, drawn towards the first as if by so many more examples of the
-whole graph:
+The evidence, where it is asked for, is what the facts say of the two entities. Fitted on validation
+triples against sampled corruptions, weighed so that the true ones are a stated share of all, the
+base rate π: a calibrated probability means nothing without it. One line for the whole graph, or one
+for each relation, drawn towards the first as if by so many more examples of the whole graph:
 
-    Σᵢ wᵢ · cross-entropy(yᵢ, σ(θ_r · (scoreᵢ, 1))) + κ/2 (θ_r − θ)ᵀ H (θ_r − θ)
+    Σᵢ wᵢ · cross-entropy(yᵢ, σ(θ_r · xᵢ)) + κ/2 (θ_r − θ)ᵀ H (θ_r − θ),    x = (score, 1, evidence)
 
 with H the mean Hessian of an example at θ, so that κ counts examples whatever the scores' scale.
 """
@@ -18,19 +18,19 @@ from dataclasses import dataclass, replace
 import torch
 from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
-from torch.nn.functional import softplus
 
 from deepprooflog.errors import DataError, ModelError
+from deepprooflog.kg.evidence import Evidence
 from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_known import KnownTriples
-
-ITERATIONS = 100
-AT_REST = 1e-10
+from deepprooflog.kg.logistic import example_weights, mean_hessian, newton
 
 
 @dataclass(frozen=True)
 class Calibration:
     """A slope and an offset for each relation, and the base rate they were fitted for.
+
+    With evidence, each relation also has a weight for each of its numbers.
 
     >>> line = Calibration(torch.tensor([2.0]), torch.tensor([0.0]), base_rate=0.5)
     >>> line.logit(torch.tensor([1.5]), torch.tensor([0])).tolist()
@@ -42,12 +42,21 @@ class Calibration:
     slope: Float[Tensor, " relations"]
     offset: Float[Tensor, " relations"]
     base_rate: float
+    facts: Float[Tensor, "relations k"] | None = None
 
     def logit(
-        self, score: Float[Tensor, "*batch"], relation: Int[Tensor, "*batch"]
+        self,
+        score: Float[Tensor, "*batch"],
+        relation: Int[Tensor, "*batch"],
+        evidence: Float[Tensor, "*batch k"] | None = None,
     ) -> Float[Tensor, "*batch"]:
-        """log p/(1 − p) of triples, by their scores and relations."""
-        return self.slope[relation] * score + self.offset[relation]
+        """log p/(1 − p) of triples, by their scores and relations, and the evidence weighed."""
+        if (evidence is None) != (self.facts is None):
+            raise ModelError("a calibration with evidence needs it, and one without takes none")
+        line = self.slope[relation] * score + self.offset[relation]
+        if evidence is None or self.facts is None:
+            return line
+        return line + (self.facts[relation] * evidence).sum(-1)
 
     def at(self, base_rate: float) -> Calibration:
         """The same evidence at another base rate: prior odds move every logit alike."""
@@ -57,7 +66,10 @@ class Calibration:
 
     def to(self, device: torch.device | str) -> Calibration:
         """The same lines on a device."""
-        return replace(self, slope=self.slope.to(device), offset=self.offset.to(device))
+        facts = None if self.facts is None else self.facts.to(device)
+        return replace(
+            self, slope=self.slope.to(device), offset=self.offset.to(device), facts=facts
+        )
 
 
 def calibrate(
@@ -70,10 +82,12 @@ def calibrate(
     per_relation: bool = True,
     shrinkage: float = 50.0,
     seed: int = 0,
+    evidence: Evidence | None = None,
 ) -> Calibration:
     """Calibrate an embedding on validation triples and their filtered uniform corruptions.
 
     `negatives` are drawn for each triple and side; those that are known triples are left out.
+    `evidence` of facts is weighed beside the score; validation triples must not be among them.
     """
     if not len(valid):
         raise DataError("there are no validation triples to calibrate on")
@@ -84,11 +98,13 @@ def calibrate(
         raise DataError("every corruption drawn is a known triple", hint="more negatives")
     triples = torch.cat([valid.to(device).long(), false])
     with torch.no_grad():
-        score = kge.score(*triples.unbind(1)).double()
+        head, relation, tail = triples.unbind(1)
+        score = kge.score(head, relation, tail).double()
+        beside = None if evidence is None else evidence.to(device)(relation, head, tail)
     true = torch.arange(len(triples), device=device) < len(valid)
     return fit_platt(
-        score, true, triples[:, 1], relations=kge.relations, base_rate=base_rate,
-        per_relation=per_relation, shrinkage=shrinkage,
+        score, true, relation, relations=kge.relations, base_rate=base_rate,
+        per_relation=per_relation, shrinkage=shrinkage, evidence=beside,
     )  # fmt: skip
 
 
@@ -114,6 +130,7 @@ def fit_platt(
     base_rate: float,
     per_relation: bool = True,
     shrinkage: float = 50.0,
+    evidence: Float64[Tensor, "n k"] | None = None,
 ) -> Calibration:
     """The lines that fit labelled scores; targets are Platt's, a little inside 0 and 1.
 
@@ -133,85 +150,25 @@ def fit_platt(
     sure = (positives + 1) / (positives + 2), 1 / (count - positives + 2)
     high, low = torch.tensor(sure, dtype=score.dtype, device=score.device)
     target = torch.where(true, high, low)
-    centre, spread = score.mean(), score.std().clamp_min(1e-12)
-    x = torch.stack([(score - centre) / spread, torch.ones_like(score)], 1)
+    seen = score[:, None] if evidence is None else torch.cat([score[:, None], evidence], 1)
+    centre, spread = seen.mean(0), seen.std(0).clamp_min(1e-12)
+    x = torch.cat([(seen - centre) / spread, torch.ones_like(score)[:, None]], 1)
+    width = x.shape[1]
 
     one = torch.zeros_like(relation)
     weight = example_weights(true, one, 1, base_rate)
-    start, flat = x.new_zeros(1, 2), x.new_zeros(2, 2)
+    start, flat = x.new_zeros(1, width), x.new_zeros(width, width)
     whole = newton(x, target, weight, one, start, flat)
-    lines = whole.expand(relations, 2)
+    lines = whole.expand(relations, width)
     if per_relation and relations > 1:
         # Each relation at the base rate, by its own numbers of true and false triples.
         weight = example_weights(true, relation, relations, base_rate)
         prior = shrinkage * mean_hessian(x, weight, whole)
         lines = newton(x, target, weight, relation, lines, prior)
-    slope = lines[:, 0] / spread
-    return Calibration(slope.clone(), (lines[:, 1] - slope * centre).clone(), base_rate)
-
-
-def example_weights(
-    true: Bool[Tensor, " n"], group: Int[Tensor, " n"], groups: int, base_rate: float
-) -> Float64[Tensor, " n"]:
-    """1 for a true triple; what false ones weigh so that π of a group's weight is true."""
-    empty = torch.zeros(groups, dtype=torch.float64, device=true.device)
-    positive = empty.index_add(0, group, true.double())
-    negative = empty.index_add(0, group, (~true).double())
-    each = (1 - base_rate) / base_rate * positive / negative.clamp_min(1)
-    return torch.where(true, torch.ones_like(each[group]), each[group])
-
-
-def newton(
-    x: Float64[Tensor, "n 2"],
-    target: Float64[Tensor, " n"],
-    weight: Float64[Tensor, " n"],
-    group: Int[Tensor, " n"],
-    start: Float64[Tensor, "groups 2"],
-    prior: Float64[Tensor, "2 2"],
-) -> Float64[Tensor, "groups 2"]:
-    """The lines of all groups at once, by Newton steps halved until the loss falls."""
-    groups = len(start)
-    theta = start.clone()
-
-    def summed(values: Tensor) -> Tensor:
-        shape = (groups, *values.shape[1:])
-        return values.new_zeros(shape).index_add(0, group, values)
-
-    def loss(lines: Tensor) -> Tensor:
-        z = (x * lines[group]).sum(1)
-        away = lines - start
-        return summed(weight * (softplus(z) - target * z)) + (away @ prior * away).sum(1) / 2
-
-    # A relation without examples, or a constant score, leaves a direction open.
-    ridge = 1e-9 * torch.eye(2, dtype=x.dtype, device=x.device)
-    value = loss(theta)
-    for _ in range(ITERATIONS):
-        p = torch.sigmoid((x * theta[group]).sum(1))
-        gradient = summed((weight * (p - target))[:, None] * x) + (theta - start) @ prior
-        outer = x[:, :, None] * x[:, None, :]
-        hessian = summed((weight * p * (1 - p))[:, None, None] * outer) + prior + ridge
-        step = torch.linalg.solve(hessian, gradient)
-        length = torch.ones(groups, dtype=x.dtype, device=x.device)
-        for _ in range(40):
-            worse = loss(theta - length[:, None] * step) > value
-            if not bool(worse.any()):
-                break
-            length = torch.where(worse, length / 2, length)
-        length = torch.where(worse, 0.0, length)
-        theta = theta - length[:, None] * step
-        value = loss(theta)
-        if float((length[:, None] * step).abs().max()) < AT_REST:
-            break
-    return theta
-
-
-def mean_hessian(
-    x: Float64[Tensor, "n 2"], weight: Float64[Tensor, " n"], line: Float64[Tensor, "1 2"]
-) -> Float64[Tensor, "2 2"]:
-    """The Hessian of one example's cross-entropy at a line, on average."""
-    p = torch.sigmoid((x * line).sum(1))
-    curvature = weight * p * (1 - p) / weight.sum()
-    return (curvature[:, None] * x).T @ x
+    weights = lines[:, :-1] / spread
+    offset = lines[:, -1] - (weights * centre).sum(1)
+    facts = None if evidence is None else weights[:, 1:].clone()
+    return Calibration(weights[:, 0].clone(), offset, base_rate, facts)
 
 
 def check_rate(base_rate: float) -> None:

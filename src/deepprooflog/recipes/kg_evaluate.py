@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from jaxtyping import Int, Int64
 from torch import Tensor
 
+from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.depth import depths
 from deepprooflog.kg.figures import auc_pr, figures
 from deepprooflog.kg.fusion import Recorded, fit_fusion
@@ -19,6 +21,7 @@ from deepprooflog.kg.ranking import Protocol, Ranking, rank
 from deepprooflog.learn.progress import Progress
 from deepprooflog.recipes.kg import Task, belief_score, splits, success_score
 from deepprooflog.recipes.kg_options import GraphOptions
+from deepprooflog.recipes.kg_prior import calibrated
 
 # Candidates explored together: many share goals, and all must fit in memory.
 BATCH = {"cpu": 4096, "cuda": 32768}
@@ -139,9 +142,26 @@ def evaluate(
         fusion = fit_fusion(prover, task.graph, look, batch=BATCH[kind])
         late = ranked(task, scored.again(fusion), queries, batch=BATCH[kind], **settings)
         found["late_fusion"] = {**figures(late), "weight": fusion.weight, "floor": fusion.floor}
-        alone = ranked(task, belief_score(prover.belief), queries, batch=1 << 16, **settings)
-        found["prior"] = figures(alone)
+        found |= _alone(options, task, prover.belief, queries, settings)
     return found
+
+
+def _alone(
+    options: GraphOptions,
+    task: Task,
+    belief: Belief,
+    queries: Int64[np.ndarray, "queries 3"],
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The figures of the prior alone, and where it weighs facts beside scores, those of belief."""
+    priors = {"prior": belief}
+    if belief.evidence is not None:
+        plain = calibrated(replace(options, evidence="score"), task, belief.kge)
+        priors = {"belief": belief, "prior": plain}
+    return {
+        name: figures(ranked(task, belief_score(own), queries, batch=1 << 16, **settings))
+        for name, own in priors.items()
+    }
 
 
 def summary(result: Mapping[str, Any]) -> str:
@@ -157,6 +177,8 @@ def summary(result: Mapping[str, Any]) -> str:
     ]
     if "prior" in test and isinstance(test["prior"], dict):
         lines.append(_row("late fusion", test["late_fusion"]))
+        if "belief" in test:
+            lines.append(_row("belief alone", test["belief"]))
         lines.append(_row("prior alone", test["prior"]))
     seconds = result["seconds"]
     total = seconds["total"] if isinstance(seconds, dict) else seconds

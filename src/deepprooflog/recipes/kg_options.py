@@ -18,6 +18,7 @@ FROM = ("auto", "train", "valid")
 DEVICES = ("auto", "cpu", "cuda")
 # Between the seeds of two members of a prior: runs of neighbouring seeds share none.
 SEEDS_APART = 1000
+EVIDENCE = ("score", "facts")
 SIDED = ("both", "head", "tail")
 WATCHED = ("mrr", "auc_pr")
 F_ATOM = ("mlp", "transe", "distmult", "complex", "rotate")
@@ -79,12 +80,20 @@ class GraphOptions:
     prior_batch: int = option(512, "triples in a step", at_least=1)
     prior_lr: float = option(0.01, "learning rate of the prior", above=0)
     prior_n3: float = option(0.05, "ComplEx: weight of the nuclear 3-norm", at_least=0)
+    prior_dura: float = option(0.0, "ComplEx: weight of the dual regularizer", at_least=0)
     prior_margin: float = option(12.0, "RotatE", above=0)
     prior_negatives: int = option(128, "RotatE: corruptions of a triple", at_least=1)
     prior_temperature: float = option(1.0, "RotatE: of the negatives' weights", at_least=0)
     prior_sharing: str = option("each", "RotatE: negatives", choices=("each", "shared"))
     prior_sides: str = option("split", "RotatE: sides corrupted", choices=("split", "both"))
+    prior_filtered: int = option(
+        0, "RotatE: 1: no corruption that is a training triple", at_least=0, below=2
+    )
     prior_compiled: int = option(0, "1: torch.compile", at_least=0, below=2)
+    evidence: str = option(
+        "score", "what belief weighs: the score alone, or also facts of the entities",
+        choices=EVIDENCE,
+    )  # fmt: skip
     base_rate: float = option(
         0.5, "share of truths that belief is calibrated for", above=0, below=1
     )
@@ -103,6 +112,7 @@ class GraphOptions:
             margin=self.prior_margin,
             negatives=self.prior_negatives, temperature=self.prior_temperature,
             sharing=self.prior_sharing, sides=self.prior_sides, n3=self.prior_n3,
+            dura=self.prior_dura, filtered=bool(self.prior_filtered),
             compiled=bool(self.prior_compiled), validate_every=max(1, self.prior_steps // 5),
         )  # fmt: skip
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +13,7 @@ import torch
 from deepprooflog.errors import DataError
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration, calibrate
+from deepprooflog.kg.evidence import Evidence
 from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_joined import joined
 from deepprooflog.kg.kge_known import KnownTriples
@@ -23,6 +26,8 @@ from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.kg import Task, device_of
 from deepprooflog.recipes.kg_options import GraphOptions
 
+KEYS = ("prior", "slope", "offset", "base_rate", "model", "dimension")
+
 
 def find_prior(
     options: GraphOptions, task: Task, run: RunFolder, progress: bool
@@ -31,13 +36,13 @@ def find_prior(
     if options.prior == "none":
         return None, 0.0
     own = run.path / "prior.pt"
-    device = device_of(options)
-    if not own.exists() and options.prior_from:
-        other = load_prior(Path(options.prior_from) / "prior.pt", task.graph, options, device)
-        save_prior(own, other.kge, other.calibration, options)
     if own.exists():
-        return load_prior(own, task.graph, options, device), 0.0
-    kge, seconds = train_prior(options, task, run, progress)
+        return load_prior(own, task.graph, options), 0.0
+    if options.prior_from:
+        other = Path(options.prior_from) / "prior.pt"
+        kge, seconds = embedding_of(read_prior(other, options), other, task.graph, options), 0.0
+    else:
+        kge, seconds = train_prior(options, task, run, progress)
     belief = calibrated(options, task, kge)
     save_prior(own, kge, belief.calibration, options)
     for training in run.path.glob("prior-training-*.pt"):
@@ -70,17 +75,19 @@ def save_prior(path: Path, kge: Kge, calibration: Calibration, options: GraphOpt
         path,
         {
             "prior": kge.state_dict(), "slope": calibration.slope, "offset": calibration.offset,
-            "base_rate": calibration.base_rate, "model": options.prior,
+            "base_rate": calibration.base_rate, "facts": calibration.facts, "model": options.prior,
             "dimension": kge.dimension, "margin": options.prior_margin,
         },
     )  # fmt: skip
 
 
-def load_prior(path: Path, graph: Graph, options: GraphOptions, device: torch.device) -> Belief:
-    """Read a prior; one of another kind or of another graph is refused."""
-    state = checkpoint.load(
-        path, ("prior", "slope", "offset", "base_rate", "model", "dimension"), device
-    )
+def read_prior(path: Path, options: GraphOptions) -> dict[str, Any]:
+    """What stands in the file of a prior."""
+    return checkpoint.load(path, KEYS, device_of(options))
+
+
+def embedding_of(state: Mapping[str, Any], path: Path, graph: Graph, options: GraphOptions) -> Kge:
+    """The embedding that was read; one of another kind or of another graph is refused."""
     dimension = options.prior_members * options.prior_dimension
     if state["model"] != options.prior or state["dimension"] != dimension:
         raise DataError(
@@ -97,8 +104,29 @@ def load_prior(path: Path, graph: Graph, options: GraphOptions, device: torch.de
             f"the prior does not fit {graph.name}: {str(error).splitlines()[-1].strip()}",
             file=str(path), hint="a prior trained on the same graph",
         ) from None  # fmt: skip
-    calibration = Calibration(state["slope"], state["offset"], float(state["base_rate"]))
-    return frozen(Belief(kge.to(device).eval(), calibration, graph.relations, graph.entities))
+    return kge.to(device_of(options)).eval()
+
+
+def load_prior(path: Path, graph: Graph, options: GraphOptions) -> Belief:
+    """A run's own prior with its calibration."""
+    state = read_prior(path, options)
+    found = Calibration(
+        state["slope"], state["offset"], float(state["base_rate"]), state.get("facts")
+    )
+    return believed(embedding_of(state, path, graph, options), found, graph)
+
+
+def believed(kge: Kge, calibration: Calibration, graph: Graph) -> Belief:
+    """A calibrated embedding of a graph as a belief that learning leaves alone."""
+    evidence = None if calibration.facts is None else evidence_of(graph)
+    return frozen(Belief(kge, calibration, graph.relations, graph.entities, evidence))
+
+
+def evidence_of(graph: Graph) -> Evidence:
+    """What the training triples say."""
+    return Evidence(
+        torch.from_numpy(graph.train), entities=len(graph.entities), relations=len(graph.relations)
+    )
 
 
 def frozen(belief: Belief) -> Belief:
@@ -113,8 +141,9 @@ def calibrated(options: GraphOptions, task: Task, kge: Kge) -> Belief:
     found = calibrate(
         kge, torch.from_numpy(task.graph.valid), known_triples(task.graph),
         base_rate=options.base_rate, seed=options.seed,
+        evidence=evidence_of(task.graph) if options.evidence == "facts" else None,
     )  # fmt: skip
-    return frozen(Belief(kge, found, task.graph.relations, task.graph.entities))
+    return believed(kge, found, task.graph)
 
 
 def known_triples(graph: Graph) -> KnownTriples:

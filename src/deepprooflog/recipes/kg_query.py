@@ -20,7 +20,7 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.prover import Prover
 from deepprooflog.proof.tree import Proof
 from deepprooflog.recipes.folder import RunFolder
-from deepprooflog.recipes.kg import Task
+from deepprooflog.recipes.kg import Task, belief_score
 from deepprooflog.recipes.kg_run import trained_prover
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Var, args_of, deref
@@ -41,6 +41,7 @@ class Answer:
     upper: float  # more than `probability` where limits left goals open
     by_proof: float  # of it, without belief
     prior: float | None
+    evidence: list[dict[str, Any]] | None  # facts that the prior weighs beside its score
     known: bool  # a triple of train or valid
     proofs: list[Proof]
 
@@ -50,7 +51,8 @@ class Answer:
         return {
             "bindings": self.bindings, "triple": self.triple, "probability": self.probability,
             "upper": self.upper, "by_proof": self.by_proof, "prior": self.prior,
-            "known": self.known, "proof": found[0] if found else None, "proofs": found,
+            "evidence": self.evidence, "known": self.known,
+            "proof": found[0] if found else None, "proofs": found,
         }  # fmt: skip
 
 
@@ -126,23 +128,12 @@ def believed(
 ) -> Int[Tensor, "n 3"]:
     """The triples that the prior holds most likely."""
     assert prover.belief is not None
-    kge = prover.belief.kge
-    device = kge.entity.device
-
-    def one(number: int) -> Int[Tensor, " 1"]:
-        return torch.tensor([number], device=device)
-
-    with torch.no_grad():
-        if head is not None:
-            scores = kge.all_tails(one(head), one(relation))[0]
-        else:
-            assert tail is not None
-            scores = kge.all_heads(one(relation), one(tail))[0]
-    best = scores.topk(min(count, len(scores))).indices.cpu()
-    result = torch.full((len(best), 3), relation)
-    result[:, 0] = best if head is None else head
-    result[:, 2] = best if tail is None else tail
-    return result
+    everyone = torch.arange(prover.belief.kge.entities)
+    triples = torch.full((len(everyone), 3), relation)
+    triples[:, 0] = everyone if head is None else head
+    triples[:, 2] = everyone if tail is None else tail
+    scores = belief_score(prover.belief)(triples).cpu()
+    return triples[scores.topk(min(count, len(scores))).indices]
 
 
 def answers(
@@ -176,6 +167,7 @@ def answers(
                 upper=float(mass.upper[place]),
                 by_proof=float(mass.proof[place]),
                 prior=None if prior is None else float(prior[place]),
+                evidence=evidence_for(prover, task, triples[place : place + 1]),
                 known=bool(known[place]),
                 proofs=prover.proofs(row.tolist(), proofs) if proofs else [],
             )
@@ -202,3 +194,24 @@ def prior_of(prover: Prover, triples: Int[Tensor, "n 3"]) -> Float[Tensor, " n"]
     head, relation, tail = triples.to(prover.belief.kge.entity.device).unbind(1)
     with torch.no_grad():
         return prover.belief.log_probability(relation, head, tail).exp().cpu()
+
+
+def evidence_for(
+    prover: Prover, task: Task, triple: Int[Tensor, "1 3"]
+) -> list[dict[str, Any]] | None:
+    """The facts about a triple's entities that the prior weighs, and how much each counts for it.
+
+    `log_odds` is what a number of facts adds to the log odds of the triple.
+    """
+    if prover.belief is None:
+        return None
+    head, relation, tail = triple.to(prover.belief.kge.entity.device).unbind(1)
+    with torch.no_grad():
+        found = prover.belief.weighed(relation, head, tail)
+    if found is None:
+        return None
+    name = task.graph.relations[int(triple[0, 1])]
+    a, b = (task.graph.entity_text(int(triple[0, place])) for place in (0, 2))
+    about = (f"{name}({a},·)", f"{name}(·,{b})", f"about {a}", f"about {b}")
+    rows = zip(about, found[0][0].tolist(), found[1][0].tolist(), strict=True)
+    return [{"facts": what, "count": count, "log_odds": added} for what, count, added in rows]

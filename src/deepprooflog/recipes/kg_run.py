@@ -154,9 +154,7 @@ def trained_prover(
     task = read_task(options)
     where = device_of(options)
     belief = (
-        None
-        if options.prior == "none"
-        else load_prior(run.path / "prior.pt", task.graph, options, where)
+        None if options.prior == "none" else load_prior(run.path / "prior.pt", task.graph, options)
     )
     prover = make_prover(options, task, belief, where)
     if options.learner != "none":
