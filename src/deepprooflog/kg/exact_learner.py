@@ -2,6 +2,7 @@
 
     loss = r · −log p(q) / (p(q) + Σ p(q'))   over the negatives q' of a positive q  (ranking)
          + c · cross-entropy(y, p)            over all of them                        (calibration)
+         − h · entropy of the first step at q                                       (undecidedness)
 
 The goal graphs of a minibatch are explored, weighed and differentiated as a whole: no rollout and
 no baseline, every derivation counts. A query that is a fact may not use itself. As in all training
@@ -30,6 +31,8 @@ from deepprooflog.kg.triples import Graph
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.minibatch import descend
 from deepprooflog.learn.progress import Progress
+from deepprooflog.relational.entropy import first_entropy
+from deepprooflog.relational.success import masses
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 KEYS = ("step", "policy", "optimizer", "stream", "random", "best", "history", "options", "seconds")
@@ -53,6 +56,7 @@ class ExactOptions:
     lr: float = 3e-3
     ranking: float = 1.0  # weight of the ranking loss
     calibration: float = 0.1  # weight of the cross-entropy beside it
+    entropy: float = 0.0  # weight of the entropy of a query's first step
     validate_every: int = 25
     patience: int = 0  # stop after so many looks without a better one; 0: never
     seed: int = 0
@@ -187,9 +191,14 @@ class ExactLearning:
         triples = torch.from_numpy(np.concatenate([rows, drawn.triples])).to(self.device)
         origin = torch.from_numpy(drawn.positive).to(self.device)
         prover = self.prover if self.within is None else self.within(self.prover, rows)
-        p = prover(triples, leave_out=True).success
+        layers = prover.explore(prover.goals(triples, leave_out=True))
+        log_weights, neural = prover.log_weights(layers)
+        p = masses(layers, log_weights, neural).success
         weights = self.options.calibration, self.options.ranking
         losses = ranking_losses(p[: len(rows)], p[len(rows) :], origin, *weights)
+        if self.options.entropy and log_weights:
+            undecided = first_entropy(layers, log_weights[0])[: len(rows)]
+            losses = losses - self.options.entropy * undecided
         # A batch without any proof teaches nothing, which is a gradient of 0 and not an error.
         return losses + 0.0 * self.prover.policy.true.sum()
 

@@ -60,6 +60,7 @@ class GraphOptions:
     lr: float = option(0.001, "learning rate of the policy", above=0)
     ranking: float = option(1.0, "weight of the ranking loss", at_least=0)
     calibration: float = option(0.02, "weight of the cross-entropy", at_least=0)
+    entropy: float = option(0.0, "weight of the first step's entropy", at_least=0)
     look: int = option(25, "steps between two looks at the validation split", at_least=1)
     watch: str = option("mrr", "the validation figure that is to be high", choices=WATCHED)
     patience: int = option(0, "stop after so many looks without a better one", at_least=0)
@@ -120,8 +121,8 @@ class GraphOptions:
         """How the policy is trained exactly."""
         return ExactOptions(
             steps=self.steps, batch=self.batch, negatives=self.negatives, lr=self.lr,
-            ranking=self.ranking, calibration=self.calibration, validate_every=self.look,
-            patience=self.patience, seed=self.seed,
+            ranking=self.ranking, calibration=self.calibration, entropy=self.entropy,
+            validate_every=self.look, patience=self.patience, seed=self.seed,
         )  # fmt: skip
 
 
