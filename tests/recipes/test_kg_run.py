@@ -15,6 +15,7 @@ from deepprooflog.kg.negatives import corruptions
 from deepprooflog.kg.triples import SIDES
 from deepprooflog.recipes.folder import open_run
 from deepprooflog.recipes.kg import belief_score, success_score
+from deepprooflog.recipes.kg_evaluate import validation
 from deepprooflog.recipes.kg_options import SEEDS_APART
 from deepprooflog.recipes.kg_query import ask, believed
 from deepprooflog.recipes.kg_run import train, trained_prover
@@ -194,6 +195,7 @@ def test_a_prior_of_several_embeddings(run: Path, tmp_path: Path) -> None:
     assert both == pytest.approx((one + other) / 2, abs=1e-5)
     with pytest.raises(DataError, match="a prior of kind complex, dimension"):
         small(tmp_path / "again", prior_from=str(tmp_path / "two"))
+    assert not (tmp_path / "again").exists()
 
 
 @pytest.mark.parametrize(
@@ -211,6 +213,45 @@ def test_a_prior_of_several_embeddings(run: Path, tmp_path: Path) -> None:
 def test_what_is_refused(given: dict[str, object], message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message):
         small(tmp_path / "run", **given)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_interrupted_run_goes_on(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed while it learns, also by a version that lacked an option: the same result at last."""
+    looked = []
+
+    def interrupted(*given: Any) -> Any:
+        value = validation(*given)
+
+        def look(prover: Any) -> float:
+            looked.append(value(prover))
+            if len(looked) == 3:
+                raise KeyboardInterrupt
+            return looked[-1]
+
+        return look
+
+    out = tmp_path / "run"
+    monkeypatch.setattr("deepprooflog.kg.exact_learner.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr("deepprooflog.recipes.kg_run.validation", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            small(out)
+    assert not (out / "result.json").exists()
+    config = json.loads((out / "config.json").read_text())
+    del config["options"]["entropy"]
+    (out / "config.json").write_text(json.dumps(config))
+    again = train("kg", {}, out, resume=True, progress=False)
+    whole = json.loads((run / "result.json").read_text())
+    for result in (again, whole):
+        result.pop("seconds")
+        for part in (result["test"], result["test"]["prior"], result["test"]["late_fusion"]):
+            part.pop("seconds")
+    assert json.loads(json.dumps(again)) == whole
+    with pytest.raises(DataError, match="the run has steps=6, not 7"):
+        train("kg", {"steps": 7}, out, resume=True, progress=False)
 
 
 def test_a_damaged_checkpoint(run: Path, tmp_path: Path) -> None:

@@ -40,9 +40,11 @@ def begin(
         raise DataError(f"a run of {kept['recipe']}, not of {recipe}", file=str(out))
     options = resolve(read_recipe(recipe), {**kept["options"], **given})
     for key, value in _dict(options).items():
-        if value != kept["options"][key] and key not in places:
+        # An option that the run's version did not have is what it is now.
+        was = kept["options"].get(key, value)
+        if value != was and key not in places:
             raise DataError(
-                f"the run has {key}={kept['options'][key]}, not {value}",
+                f"the run has {key}={was}, not {value}",
                 file=str(out), hint="another --out for another run",
             )  # fmt: skip
     return options, run

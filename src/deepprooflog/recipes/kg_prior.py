@@ -39,8 +39,7 @@ def find_prior(
     if own.exists():
         return load_prior(own, task.graph, options), 0.0
     if options.prior_from:
-        other = Path(options.prior_from) / "prior.pt"
-        kge, seconds = embedding_of(read_prior(other, options), other, task.graph, options), 0.0
+        kge, seconds = other_prior(options, task), 0.0
     else:
         kge, seconds = train_prior(options, task, run, progress)
     belief = calibrated(options, task, kge)
@@ -48,6 +47,12 @@ def find_prior(
     for training in run.path.glob("prior-training-*.pt"):
         training.unlink()
     return belief, seconds
+
+
+def other_prior(options: GraphOptions, task: Task) -> Kge:
+    """The embedding of the run that `prior_from` names."""
+    path = Path(options.prior_from) / "prior.pt"
+    return embedding_of(read_prior(path, options), path, task.graph, options)
 
 
 def train_prior(

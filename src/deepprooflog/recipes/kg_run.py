@@ -30,7 +30,7 @@ from deepprooflog.recipes.kg import (
 )
 from deepprooflog.recipes.kg_evaluate import evaluate, validation
 from deepprooflog.recipes.kg_options import GraphOptions, resolve
-from deepprooflog.recipes.kg_prior import find_prior, load_prior
+from deepprooflog.recipes.kg_prior import find_prior, load_prior, other_prior
 from deepprooflog.recipes.recipe import read_recipe
 
 # What a resumed run may be given anew: where it runs, not what it computes.
@@ -90,7 +90,9 @@ def train(
 def _check(options: GraphOptions) -> None:
     """Refuse what cannot run before a folder is made for it."""
     device_of(options)
-    read_task(options)
+    task = read_task(options)
+    if options.prior_from and options.prior != "none":
+        other_prior(options, task)
 
 
 def choose(options: GraphOptions, prover: Prover, task: Task) -> tuple[str, float]:
