@@ -48,7 +48,7 @@ def newton(
         gradient = summed((weight * (p - target))[:, None] * x) + (theta - start) @ prior
         hessian = curvature(x, weight * p * (1 - p), group, groups) + prior + ridge
         step = torch.linalg.solve(hessian, gradient)
-        length, value = halved(lambda moved: loss(moved), theta, step, value)
+        length, value = halved(loss, theta, step, value)
         theta = theta - length[:, None] * step
         if float((length[:, None] * step).abs().max()) < AT_REST:
             break
