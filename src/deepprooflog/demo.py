@@ -190,7 +190,7 @@ def _village() -> dict[str, object]:
         train_exact(prover, graph, kg.splits(options, graph)[0], options.exact_options())
         figures = {}
         for name, score in (
-            ("embedding alone", kg.belief_score(belief)),
+            ("belief alone", kg.belief_score(belief)),
             ("with proofs", kg.success_score(prover)),
         ):
             ranked = rank(graph, score).ranked
@@ -198,7 +198,7 @@ def _village() -> dict[str, object]:
             print(f"mean reciprocal rank of the hidden triples, {name}: {figures[name]:.3f}")
         mass = prover(torch.from_numpy(graph.test)).proof
         chosen = graph.test[int(mass.argmax())]
-        proof = prover.proofs(chosen.tolist())[0]
+        proof = prover.proofs(chosen.tolist(), believing=False)[0]
     print(f"\nnot among the triples, but found: {graph.text(chosen)}")
     print(proof)
     print(f"the proof replays: {proof.check()}")

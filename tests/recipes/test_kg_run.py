@@ -17,7 +17,7 @@ from deepprooflog.recipes.folder import open_run
 from deepprooflog.recipes.kg import belief_score, success_score
 from deepprooflog.recipes.kg_evaluate import validation
 from deepprooflog.recipes.kg_options import SEEDS_APART
-from deepprooflog.recipes.kg_query import ask, believed
+from deepprooflog.recipes.kg_query import ask, believed, explained
 from deepprooflog.recipes.kg_run import train, trained_prover
 from deepprooflog.recipes.tasks import Asked, evaluate_graph
 
@@ -68,7 +68,11 @@ def test_the_ranks_are_those_of_the_scores(run: Path) -> None:
     queries = task.graph.test[np.sort(chosen)]
     for score, expected in (
         (success_score(prover), result["mrr"]),
-        (belief_score(prover.belief), result["prior"]["mrr"]),  # type: ignore[arg-type]
+        (belief_score(prover.belief), result["belief"]["mrr"]),  # type: ignore[arg-type]
+        (
+            lambda triples: prover.belief.kge.score(*triples.unbind(1)).detach(),  # type: ignore[union-attr]
+            result["prior"]["mrr"],
+        ),
     ):
         reciprocal = []
         for side in SIDES:
@@ -107,6 +111,28 @@ def test_an_open_query_is_answered_with_proofs(run: Path) -> None:
     assert options.prior == "complex"
 
 
+def test_proofs_by_clauses_come_first(run: Path) -> None:
+    """Each kind most probable first; together they are p_success, those by clauses by_proof."""
+    _, task, prover = trained_prover(open_run(run))
+    mass = prover(torch.from_numpy(task.graph.test))
+    assert ((mass.proof > 0) & (mass.proof < mass.success)).sum() > 100
+    best = int(mass.proof.argmax())
+    triple = task.graph.test[best].tolist()
+    found = explained(prover, triple, 50)
+    assert len(found) < 50
+    believes = [any(node.kind == "belief" for node in proof.nodes) for proof in found]
+    assert believes == sorted(believes)
+    assert {True, False} == set(believes)
+    for kind, total in ((False, mass.proof), (True, mass.success - mass.proof)):
+        own = [p.probability for p, b in zip(found, believes, strict=True) if b is kind]
+        assert own == sorted(own, reverse=True)
+        assert sum(own) == pytest.approx(total[best].item())
+    assert explained(prover, triple, 1) == found[:1]
+    nothing = task.graph.test[int(mass.proof.argmin())].tolist()
+    (only,) = explained(prover, nothing, 3)
+    assert any(node.kind == "belief" for node in only.nodes)
+
+
 def test_proofs_alone(tmp_path: Path) -> None:
     """Without a prior what no rule proves has probability 0."""
     result = small(tmp_path / "run", prior="none", steps=3)
@@ -133,21 +159,20 @@ def test_a_prior_can_be_used_again(run: Path, tmp_path: Path) -> None:
 
 def test_a_prior_that_weighs_facts(run: Path, tmp_path: Path) -> None:
     """The embedding of another run calibrated anew: its ranks stay, those of belief change."""
-    found = small(tmp_path / "facts", prior_from=str(run), evidence="facts", steps=3)["test"]
+    plain = small(tmp_path / "plain", prior_from=str(run), evidence="score", steps=3)["test"]
     kept = json.loads((run / "result.json").read_text())["test"]
-    assert "belief" not in kept
-    assert found["prior"]["mrr"] == kept["prior"]["mrr"]
-    assert found["belief"]["mrr"] != found["prior"]["mrr"]
-    again = evaluate_graph(open_run(tmp_path / "facts"), Asked(progress=False))
-    assert again["belief"]["mrr"] == found["belief"]["mrr"]
-    assert again["prior"]["mrr"] == found["prior"]["mrr"]
-    _, task, prover = trained_prover(open_run(tmp_path / "facts"))
+    assert "belief" not in plain
+    assert plain["prior"]["mrr"] == kept["prior"]["mrr"]
+    assert kept["belief"]["mrr"] != kept["prior"]["mrr"]
+    again = evaluate_graph(open_run(run), Asked(progress=False))
+    assert again["belief"]["mrr"] == kept["belief"]["mrr"]
+    _, task, prover = trained_prover(open_run(run))
     h, r, t = task.graph.test[0]
     train = {tuple(row) for row in task.graph.train.tolist()}
     name, a, b = (
         task.graph.relations[r], task.graph.entity_text(int(h)), task.graph.entity_text(int(t))
     )  # fmt: skip
-    (one,) = ask(open_run(tmp_path / "facts"), f"{name}({a}, {b})", top=1)["answers"]
+    (one,) = ask(open_run(run), f"{name}({a}, {b})", top=1)["answers"]
     counts = [row["count"] for row in one["evidence"]]
     assert counts == [
         sum((x, y) == (h, r) for x, y, _ in train), sum((y, z) == (r, t) for _, y, z in train),
@@ -158,13 +183,13 @@ def test_a_prior_that_weighs_facts(run: Path, tmp_path: Path) -> None:
     line = prover.belief.calibration
     logit = line.slope[r] * score + line.offset[r] + sum(row["log_odds"] for row in one["evidence"])
     assert one["prior"] == pytest.approx(torch.sigmoid(logit).item())
-    assert ask(open_run(run), f"{name}({a}, {b})", top=1)["answers"][0]["evidence"] is None
+    (bare,) = ask(open_run(tmp_path / "plain"), f"{name}({a}, {b})", top=1)["answers"]
+    assert bare["evidence"] is None
 
 
-def test_an_open_query_looks_where_belief_is_high(tmp_path: Path) -> None:
+def test_an_open_query_looks_where_belief_is_high(run: Path) -> None:
     """The entities that belief, not the embedding's score alone, holds most likely."""
-    small(tmp_path / "facts", evidence="facts", learner="none")
-    _, task, prover = trained_prover(open_run(tmp_path / "facts"))
+    _, task, prover = trained_prover(open_run(run))
     assert prover.belief is not None
     relation, tail = 3, int(task.graph.test[0][2])
     everyone = torch.arange(len(task.graph.entities))
@@ -247,7 +272,8 @@ def test_an_interrupted_run_goes_on(
     whole = json.loads((run / "result.json").read_text())
     for result in (again, whole):
         result.pop("seconds")
-        for part in (result["test"], result["test"]["prior"], result["test"]["late_fusion"]):
+        test = result["test"]
+        for part in (test, test["prior"], test["belief"], test["late_fusion"]):
             part.pop("seconds")
     assert json.loads(json.dumps(again)) == whole
     with pytest.raises(DataError, match="the run has steps=6, not 7"):

@@ -16,7 +16,8 @@ EXAMPLE = """\
 example:
   dprl explain runs/family 'uncle(2266, 2252)' --proofs 3
 
-Every step of a proof shows its probability. JSON: {query, probability, upper, by_proof, prior,
+Proofs by clauses come first, then those that believe the prior, each most probable first. Every
+step of a proof shows its probability. JSON: {query, probability, upper, by_proof, prior,
 evidence, known, proofs: [...]}; by_proof is the part of the probability that rests on clauses
 alone, evidence the facts that the prior weighs beside the embedding's score
 """

@@ -124,11 +124,14 @@ class Prover(nn.Module):
         return weights, neural
 
     @torch.no_grad()
-    def proofs(self, triple: Sequence[int], n: int = 1, *, leave_out: bool = False) -> list[Proof]:
+    def proofs(
+        self, triple: Sequence[int], n: int = 1, *, leave_out: bool = False, believing: bool = True
+    ) -> list[Proof]:
         """The `n` most probable proofs of a triple (head, relation, tail), fewer if it has fewer.
 
-        Each is one derivation with its own probability; steps at the prior are of kind "belief".
-        With `leave_out` the triple is proved without the fact that it is itself.
+        Each is one derivation with its own probability; steps at the prior are of kind "belief",
+        and without `believing` there are none. With `leave_out` the triple is proved without the
+        fact that it is itself.
         """
         if self.program is None:
             self.program = program_with_facts(self.database)
@@ -140,7 +143,10 @@ class Prover(nn.Module):
             fact = asked.atoms[0]
             assert isinstance(fact, Struct)
             program = program.without(fact)
-        weights, _ = self.log_weights(layers)
+        weights, neural = self.log_weights(layers)
+        if neural is not None and not believing:
+            pairs = zip(weights, neural, strict=True)
+            weights = [log.masked_fill(by_belief, -torch.inf) for log, by_belief in pairs]
         return best_proofs(self.database, program, query, layers, weights, n)
 
     def _with_belief(

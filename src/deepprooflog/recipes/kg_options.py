@@ -60,7 +60,7 @@ class GraphOptions:
     lr: float = option(0.001, "learning rate of the policy", above=0)
     ranking: float = option(1.0, "weight of the ranking loss", at_least=0)
     calibration: float = option(0.02, "weight of the cross-entropy", at_least=0)
-    entropy: float = option(0.0, "weight of the first step's entropy", at_least=0)
+    entropy: float = option(0.02, "weight of the first step's entropy", at_least=0)
     look: int = option(25, "steps between two looks at the validation split", at_least=1)
     watch: str = option("mrr", "the validation figure that is to be high", choices=WATCHED)
     patience: int = option(0, "stop after so many looks without a better one", at_least=0)
@@ -92,11 +92,11 @@ class GraphOptions:
     )
     prior_compiled: int = option(0, "1: torch.compile", at_least=0, below=2)
     evidence: str = option(
-        "score", "what belief weighs: the score alone, or also facts of the entities",
+        "facts", "what belief weighs: the score alone, or also facts of the entities",
         choices=EVIDENCE,
     )  # fmt: skip
     base_rate: float = option(
-        0.5, "share of truths that belief is calibrated for", above=0, below=1
+        0.01, "share of truths that belief is calibrated for", above=0, below=1
     )
 
     held_out: float = option(

@@ -169,10 +169,22 @@ def answers(
                 prior=None if prior is None else float(prior[place]),
                 evidence=evidence_for(prover, task, triples[place : place + 1]),
                 known=bool(known[place]),
-                proofs=prover.proofs(row.tolist(), proofs) if proofs else [],
+                proofs=explained(prover, row.tolist(), proofs) if proofs else [],
             )
         )
     return result
+
+
+def explained(prover: Prover, triple: list[int], count: int) -> list[Proof]:
+    """The best proofs: first those by clauses, then those that believe, each most probable first.
+
+    How likely the prior holds a triple is said beside them; a proof is what it cannot give.
+    """
+    found = prover.proofs(triple, count, believing=False)
+    if prover.belief is None or len(found) == count:
+        return found
+    rest = prover.proofs(triple, count)
+    return [*found, *(proof for proof in rest if proof not in found)][:count]
 
 
 def proofs_of(
