@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
+from deepprooflog.kg.domains import Candidates
 from deepprooflog.kg.fusion import FLOORS, WEIGHTS, LateFusion, Recorded, fit_fusion
 from deepprooflog.kg.kge import ComplEx
 from deepprooflog.kg.metrics import means, ranks
@@ -72,3 +75,21 @@ def test_what_is_recorded_is_what_was_scored() -> None:
     assert torch.equal(proof, found(triples).proof.detach())
     again = recorded.again(LateFusion(1.0, 1e-8))(triples)
     assert torch.allclose(again, prior + (proof + 1e-8).log())
+
+
+def test_weights_are_fitted_among_the_candidates() -> None:
+    """Ranked as the run ranks: what is scored while fitting has tails of the domain only."""
+    world, found = graph(), prover()
+    domain = np.sort(np.unique(world.valid[:, 2]))
+    seen: list[torch.Tensor] = []
+    explore = found.forward
+
+    def kept(triples: torch.Tensor, **given: Any) -> Any:
+        seen.append(triples)
+        return explore(triples, **given)
+
+    found.forward = kept  # type: ignore[method-assign]
+    fit_fusion(found, world, world.valid, candidates=Candidates(("tail",), domain))
+    scored = torch.cat(seen)
+    assert set(scored[:, 2].tolist()) == set(domain.tolist())
+    assert set(scored[:, 0].tolist()) == set(world.valid[:, 0].tolist())

@@ -14,6 +14,7 @@ from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg import ppo_learner
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
+from deepprooflog.kg.domains import Candidates
 from deepprooflog.kg.folder import SHIPPED, read_graph
 from deepprooflog.kg.kge import ComplEx
 from deepprooflog.kg.negatives import training_negatives
@@ -196,6 +197,23 @@ def test_queries_of_an_iteration(village: tuple[Graph, Rules]) -> None:
     assert not np.array_equal(positive, other)
     again, _, _ = triples(0)
     assert np.array_equal(positive, again)
+
+
+def test_negatives_are_made_of_candidates(village: tuple[Graph, Rules]) -> None:
+    """Only tails are replaced, and only by the first ten entities."""
+    graph, rules = village
+    few = Candidates(("tail",), np.arange(10))
+    learning = PpoLearning(made(graph, rules), graph, graph.train[:30], SMALL, candidates=few)
+    queries = learning.queries(3)
+    count = int(queries.label.sum())
+    # A query is its goal's only atom: predicate, head, tail.
+    rows = queries.goals.atoms[:, 0, :3].tolist()
+    positives, negatives = rows[:count], rows[count:]
+    asked = {(relation, head) for relation, head, _ in positives}
+    assert len(negatives) > 20
+    for relation, head, tail in negatives:
+        assert tail < 10
+        assert (relation, head) in asked
 
 
 # -- a run -----------------------------------------------------------------------------------------

@@ -17,9 +17,10 @@ import torch
 from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
+from deepprooflog.kg.domains import ANYONE, Candidates
 from deepprooflog.kg.metrics import means, ranks
 from deepprooflog.kg.prover import Prover
-from deepprooflog.kg.ranking import rank
+from deepprooflog.kg.ranking import Protocol, Ranked, rank
 from deepprooflog.kg.triples import Graph
 
 WEIGHTS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -76,14 +77,22 @@ def fit_fusion(
     negatives: int = 50,
     seed: int = 0,
     batch: int = 4096,
+    candidates: Candidates = ANYONE,
 ) -> LateFusion:
-    """The weights that rank some held-out triples best."""
+    """The weights that rank some held-out triples best, among all candidates of a domain."""
     recorded = Recorded(prover)
-    rank(graph, recorded, triples, negatives=negatives, seed=seed, batch=batch)
+    protocol: Protocol = "sampled" if candidates.entities is None else "full"
+
+    def ranked(score: Callable[[Int[Tensor, "n 3"]], Tensor]) -> Ranked:
+        return rank(
+            graph, score, triples, protocol=protocol, negatives=negatives, seed=seed, batch=batch,
+            sides=candidates.sides, among=candidates.entities,
+        ).ranked  # fmt: skip
+
+    ranked(recorded)
 
     def mrr(fusion: LateFusion) -> float:
-        again = recorded.again(fusion)
-        found = rank(graph, again, triples, negatives=negatives, seed=seed, batch=batch).ranked
+        found = ranked(recorded.again(fusion))
         return float(means(ranks(found.better, found.equal))["mrr"])
 
     grid = [LateFusion(a, e) for a in WEIGHTS for e in FLOORS]

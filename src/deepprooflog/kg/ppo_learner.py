@@ -22,6 +22,7 @@ from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.domains import ANYONE, Candidates
 from deepprooflog.kg.exact_learner import Learned, Validate
 from deepprooflog.kg.negatives import training_negatives
 from deepprooflog.kg.ppo_options import PpoOptions
@@ -52,15 +53,17 @@ def train_ppo(
     progress: Progress | None = None,
     seen: Callable[[dict[str, float]], object] | None = None,
     scalars: Path | None = None,
+    candidates: Candidates = ANYONE,
 ) -> Learned:
     """Train the prover's policy on positives and sampled negatives; the prior stays as it is.
 
     `path` is the checkpoint, gone on from where there is one; `seen` gets each line of history, and
-    the folder `scalars` the curves of every iteration, for TensorBoard. Steps are iterations.
+    the folder `scalars` the curves of every iteration, for TensorBoard. Steps are iterations;
+    `candidates` are what negatives are made of.
     """
     if not len(positives):
         raise DataError("there are no triples to learn from")
-    learning = PpoLearning(prover, graph, positives, options, validate, path)
+    learning = PpoLearning(prover, graph, positives, options, validate, path, candidates)
     learning.resume()
     done = learning.learner.iteration
     curves = None if scalars is None else Scalars(scalars, done)
@@ -118,9 +121,11 @@ class PpoLearning:
         options: PpoOptions,
         validate: Validate | None = None,
         path: Path | None = None,
+        candidates: Candidates = ANYONE,
     ) -> None:
         self.prover, self.graph, self.positives = prover, graph, positives
         self.options, self.validate, self.path = options, validate, path
+        self.candidates = candidates
         self.device = prover.policy.true.device
         environment = environment_of(prover, memory=bool(options.memory))
         self.learner = ppo_learner(environment, policy_of(prover), options.settings())
@@ -145,7 +150,9 @@ class PpoLearning:
         count = min(options.positives or len(self.positives), len(self.positives))
         order = np.random.default_rng((options.seed, iteration)).permutation(len(self.positives))
         rows = self.positives[order[:count]]
-        drawn = training_negatives(self.graph, rows, options.negatives, options.seed, iteration)
+        drawn = training_negatives(
+            self.graph, rows, options.negatives, options.seed, iteration, self.candidates
+        )
         self.missing += drawn.missing
         triples = torch.from_numpy(np.concatenate([rows, drawn.triples])).to(self.device)
         goals: Goals = self.prover.goals(triples, leave_out=True)

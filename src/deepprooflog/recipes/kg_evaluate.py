@@ -139,7 +139,7 @@ def evaluate(
     found |= {"among": options.candidates or None, "goals": scored.goals, "cut": scored.cut}
     if prover.belief is not None:
         _, look = splits(options, task.graph)
-        fusion = fit_fusion(prover, task.graph, look, batch=BATCH[kind])
+        fusion = fit_fusion(prover, task.graph, look, batch=BATCH[kind], candidates=task.candidates)
         late = ranked(task, scored.again(fusion), queries, batch=BATCH[kind], **settings)
         found["late_fusion"] = {**figures(late), "weight": fusion.weight, "floor": fusion.floor}
         found |= _alone(options, task, prover.belief, queries, settings)

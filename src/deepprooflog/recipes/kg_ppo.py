@@ -35,4 +35,5 @@ def learn(
     return train_ppo(
         prover, task.graph, positives, asked, validate=validate, path=run.checkpoint, progress=bar,
         seen=run.append, scalars=run.path / "tensorboard" if options.tensorboard else None,
+        candidates=task.candidates,
     )  # fmt: skip
