@@ -16,7 +16,7 @@ from deepprooflog.kg.triples import SIDES
 from deepprooflog.recipes.folder import open_run
 from deepprooflog.recipes.kg import belief_score, success_score
 from deepprooflog.recipes.kg_evaluate import validation
-from deepprooflog.recipes.kg_options import SEEDS_APART
+from deepprooflog.recipes.kg_options import SEEDS_APART, GraphOptions
 from deepprooflog.recipes.kg_query import ask, believed, explained
 from deepprooflog.recipes.kg_run import train, trained_prover
 from deepprooflog.recipes.tasks import Asked, evaluate_graph
@@ -131,6 +131,31 @@ def test_proofs_by_clauses_come_first(run: Path) -> None:
     nothing = task.graph.test[int(mass.proof.argmin())].tolist()
     (only,) = explained(prover, nothing, 3)
     assert any(node.kind == "belief" for node in only.nodes)
+
+
+def test_a_prior_of_another_margin_is_refused(tmp_path: Path) -> None:
+    """Its phases are stored on a scale that the margin gives: with another they would be others."""
+    rotate = {"prior": "rotate", "learner": "none", "prior_steps": 3, "test": 5}
+    small(tmp_path / "first", **rotate, prior_margin=6.0)
+    again = {**rotate, "prior_from": str(tmp_path / "first")}
+    with pytest.raises(DataError, match="a prior of margin 6"):
+        small(tmp_path / "other", **again, prior_margin=9.0)
+    small(tmp_path / "same", **again, prior_margin=6.0)
+    one, two = (trained_prover(open_run(tmp_path / n))[2].belief for n in ("first", "same"))
+    assert one is not None
+    assert two is not None
+    triple = torch.tensor(0), torch.tensor(0), torch.tensor(1)
+    assert one.kge.score(*triple) == two.kge.score(*triple)
+
+
+def test_options_reach_the_learners() -> None:
+    """What is set is what the embedding and the policy are trained with."""
+    found = GraphOptions(prior_filtered=1, prior_dura=0.3, prior_margin=7.0, entropy=0.4, seed=5)
+    prior = found.prior_options(2)
+    assert (prior.filtered, prior.dura, prior.margin) == (True, 0.3, 7.0)
+    assert prior.seed == 5 + 2 * SEEDS_APART
+    assert not GraphOptions().prior_options().filtered
+    assert found.exact_options().entropy == 0.4
 
 
 def test_proofs_alone(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.kg import Task, device_of
 from deepprooflog.recipes.kg_options import GraphOptions
 
-KEYS = ("prior", "slope", "offset", "base_rate", "model", "dimension")
+KEYS = ("prior", "slope", "offset", "base_rate", "model", "dimension", "margin")
 
 
 def find_prior(
@@ -100,6 +100,12 @@ def embedding_of(state: Mapping[str, Any], path: Path, graph: Graph, options: Gr
             hint=f"prior={state['model']} and prior_members times prior_dimension = "
             f"{state['dimension']}",
         )  # fmt: skip
+    if options.prior == "rotate" and state["margin"] != options.prior_margin:
+        # The margin is the scale on which phases are learned: with another they are others.
+        raise DataError(
+            f"a prior of margin {state['margin']:g}", file=str(path),
+            hint=f"prior_margin={state['margin']:g}",
+        )  # fmt: skip
     whole = replace(options.prior_options(), dimension=dimension)
     kge = make_model(whole, len(graph.entities), len(graph.relations))
     try:
@@ -124,7 +130,10 @@ def load_prior(path: Path, graph: Graph, options: GraphOptions) -> Belief:
 def believed(kge: Kge, calibration: Calibration, graph: Graph) -> Belief:
     """A calibrated embedding of a graph as a belief that learning leaves alone."""
     evidence = None if calibration.facts is None else evidence_of(graph)
-    return frozen(Belief(kge, calibration, graph.relations, graph.entities, evidence))
+    belief = Belief(kge, calibration, graph.relations, graph.entities, evidence)
+    for parameter in belief.parameters():
+        parameter.requires_grad_(False)
+    return belief
 
 
 def evidence_of(graph: Graph) -> Evidence:
@@ -132,13 +141,6 @@ def evidence_of(graph: Graph) -> Evidence:
     return Evidence(
         torch.from_numpy(graph.train), entities=len(graph.entities), relations=len(graph.relations)
     )
-
-
-def frozen(belief: Belief) -> Belief:
-    """A prior that learning leaves alone."""
-    for parameter in belief.parameters():
-        parameter.requires_grad_(False)
-    return belief
 
 
 def calibrated(options: GraphOptions, task: Task, kge: Kge) -> Belief:
