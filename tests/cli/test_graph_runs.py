@@ -62,7 +62,12 @@ def test_figures_for_people(run: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["evaluate", run]) == 0
     out = capsys.readouterr().out
     assert "20 test triples, both sides, 100 negatives a side, average ties" in out
-    assert "prior alone" in out
+    found = asked(capsys, "evaluate", run)
+    for name, figures in (
+        ("p_success", found), ("belief alone", found["belief"]), ("prior alone", found["prior"]),
+    ):  # fmt: skip
+        (line,) = [text for text in out.splitlines() if text.startswith(name)]
+        assert line.removeprefix(name).split()[0] == f"{figures['mrr']:.4f}"
     assert "goals evaluated" in out
 
 
@@ -93,6 +98,12 @@ def test_query_and_explain_agree(run: str, capsys: pytest.CaptureFixture[str]) -
     assert main(["explain", run, best["triple"]]) == 0
     out = capsys.readouterr().out
     assert "by clauses alone" in out
+    assert "belief alone" in out
+    for row in told["evidence"]:
+        facts = "other fact" if row["count"] == 1 else "other facts"
+        line = f"    {row['log_odds']:+.2f}  {row['count']} {facts} {row['facts']}\n"
+        assert line in out
+    assert "mother(·,max_ashgrove)" in out
     assert "proof 1" in out
     assert main(["query", run, "mother(X, max_ashgrove)", "--top", "2", "--proof"]) == 0
     assert "└─ mother(" in capsys.readouterr().out

@@ -80,11 +80,13 @@ def show(result: Mapping[str, Any]) -> None:
     print(f"{result['triple']}  {report.number(result['probability'])}{told}")
     print(f"  by clauses alone {report.number(result['by_proof'])}")
     if result["prior"] is not None:
-        weighed = ", to whose log odds the facts add" if result["evidence"] else ""
-        print(f"  the prior alone  {report.number(result['prior'])}{weighed}")
+        name, weighed = "the prior alone ", ""
+        if result["evidence"]:
+            name, weighed = "belief alone    ", ", to whose log odds the facts add"
+        print(f"  {name} {report.number(result['prior'])}{weighed}")
     for row in result["evidence"] or ():
-        facts = f"{row['count']} other facts {row['facts']}"
-        print(f"    {row['log_odds']:+.2f}  {facts}")
+        what = "fact" if row["count"] == 1 else "facts"
+        print(f"    {row['log_odds']:+.2f}  {row['count']} other {what} {row['facts']}")
     for number, proof in enumerate(result["proofs"], 1):
         print(f"proof {number}")
         print(Proof.from_json(json.dumps(proof)))

@@ -20,7 +20,7 @@ from torch.nn.functional import logsigmoid
 
 from deepprooflog.errors import ModelError, ProgramError
 from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.evidence import COUNTS, OF_COUNT, Evidence
+from deepprooflog.kg.evidence import OF_COUNT, Evidence
 from deepprooflog.kg.kge import Kge
 from deepprooflog.logic.body import CUT
 from deepprooflog.logic.clause import Bernoulli, Clause
@@ -166,10 +166,10 @@ class Belief(nn.Module):
         """The counts of facts that belief weighs, and what each adds to the logit."""
         if self.evidence is None:
             return None
+        counts = self.evidence.counts(relation, head, tail)
         part = self.get_buffer("facts")[relation] * self.evidence(relation, head, tail)
         which = torch.tensor(OF_COUNT, device=part.device)
-        added = part.new_zeros(len(part), len(COUNTS)).index_add(1, which, part)
-        return self.evidence.counts(relation, head, tail), added
+        return counts, part.new_zeros(counts.shape).index_add(1, which, part)
 
     def number(self, position: int, term: Term) -> int:
         """The number of a term as an input of the label: a relation first, then two entities."""

@@ -18,8 +18,7 @@ from torch import Tensor, nn
 
 from deepprooflog.kg.kge_known import KnownTriples
 
-# The counts that the six numbers are made of, and the numbers of each.
-COUNTS = ("r(a,·)", "r(·,b)", "a", "b")
+# Of which count each of the six numbers is made: r(a, ·), r(·, b), about a, about b.
 OF_COUNT = (0, 0, 1, 1, 2, 3)
 
 

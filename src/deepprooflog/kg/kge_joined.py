@@ -3,7 +3,8 @@
     RotatE     γ − (1/k) Σⱼ Σᵢ |hᵢ rᵢ − tᵢ|        entities over k, in k · d dimensions
     ComplEx    (1/k) Σⱼ Re Σᵢ hᵢ rᵢ t̄ᵢ             entities over √k
 
-Embeddings from different seeds err differently; their mean ranks better than any of them.
+Embeddings from different seeds err differently, so that their mean often ranks better than one of
+them; where they are large and well trained there may be nothing to gain.
 """
 
 from __future__ import annotations
