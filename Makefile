@@ -2,16 +2,18 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+SECONDS ?= 3600
 PIP_ARGS ?=
 
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help demo test lint tools bench docs clean
+.PHONY: help demo test fuzz lint tools bench docs clean
 
 help:
 	@echo "make demo    build .venv, install, run the showcase"
 	@echo "make test    build .venv, lint, type-check, run all tests"
+	@echo "make fuzz    an hour of attacks on what docs/reliability.md promises (SECONDS=3600)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmark, as ratios measured in one run"
 	@echo "make docs    the API pages, into build/docs"
@@ -27,6 +29,9 @@ demo: $(STAMP)
 
 test: tools lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+fuzz: tools $(STAMP)
+	cd tests && OMP_NUM_THREADS=1 ../$(BIN)/python -m fuzz --seconds $(SECONDS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -8,7 +8,6 @@ repeat for ever (`p :- p, p.`, a left-recursive grammar).
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Sequence
 
@@ -50,7 +49,9 @@ def explore(
 
     `keep_bound` keeps what each step binds, so that answers can be put together along a path.
     """
-    search = _Exploration(program, interner, budget or Budget(), track_answers, keep_bound)
+    search = _Exploration(
+        program, interner, (budget or Budget()).start(), track_answers, keep_bound
+    )
     return search.run(roots)
 
 
@@ -78,9 +79,6 @@ class _Exploration:
         self.atoms = 0
         self.check_length = CHECK_LENGTH
         self.cut_by_depth: list[int] = []
-        self.deadline = (
-            None if budget.max_seconds is None else time.monotonic() + budget.max_seconds
-        )
 
     def run(self, roots: Sequence[Goal]) -> GoalGraph:
         numbers = [self._node(self._project(g), -1) for g in roots]
@@ -120,16 +118,13 @@ class _Exploration:
         limit = self.budget.max_atoms
         if limit is not None and self.atoms > limit:
             return "max_atoms"
-        return "max_seconds" if self._late() else None
-
-    def _late(self) -> bool:
-        return self.deadline is not None and time.monotonic() > self.deadline
+        return "max_seconds" if self.budget.late else None
 
     def _expand(self, node: int) -> bool:
         """Add the edges out of a node; True when the derivation above it can repeat for ever."""
         seen: dict[Goal | int, int] = {}
         grows = False
-        budget = self.budget.remaining(self.deadline)
+        budget = self.budget.for_guard()
         for step in successors(self.program, self.goals[node], self.interner, budget):
             edge = len(self.choices)
             if not edge % LOOK and self._limit() is not None:

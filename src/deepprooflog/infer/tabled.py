@@ -16,7 +16,6 @@ coefficients; its least solution is found by `polynomial.solve`.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -62,7 +61,7 @@ def tabulate(
     program: Program, query: Goal, interner: Interner, budget: Budget | None = None
 ) -> Tabled:
     """The equations for a query's answers, by call and answer."""
-    return _Tabulation(program, interner, budget or Budget()).run(query)
+    return _Tabulation(program, interner, (budget or Budget()).start()).run(query)
 
 
 class _Tabulation:
@@ -72,9 +71,6 @@ class _Tabulation:
         self.program = program
         self.interner = interner
         self.budget = budget
-        self.deadline = (
-            None if budget.max_seconds is None else time.monotonic() + budget.max_seconds
-        )
         self.system = System()
         self.tables: list[_Table] = []
         self.number: dict[Goal, int] = {}
@@ -100,18 +96,15 @@ class _Tabulation:
                 break
         return Tabled(self.system, root.answers, len(self.tables) - 1, stopped)
 
-    def _late(self) -> bool:
-        return self.deadline is not None and time.monotonic() > self.deadline
-
     def _limit(self) -> str | None:
         limit = self.budget.max_goals
         if limit is not None and len(self.items) > limit:
             return "max_goals"
-        return "max_seconds" if self._late() else None
+        return "max_seconds" if self.budget.late else None
 
     def _steps(self, goal: Goal) -> Iterator[Step]:
         """The steps out of a goal, while the budget lasts: a builtin may have no last solution."""
-        remaining = self.budget.remaining(self.deadline)
+        remaining = self.budget.for_guard()
         steps = successors(self.program, goal, self.interner, remaining)
         for count, step in enumerate(steps, 1):
             yield step

@@ -6,7 +6,7 @@ A `Budget` is the limit; a `Spending` is what one search has used of it.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from deepprooflog.errors import ProofLogError
 
@@ -21,7 +21,8 @@ class Budget:
 
     `max_goals` and `max_atoms` limit a goal graph (its goals, and the atoms in all of them),
     `max_depth` the resolution steps from the query, `max_steps` the calls of one plain search
-    (a guard, or `solve`), `max_seconds` the whole.
+    (a guard, or `solve`), `max_seconds` and `max_memory` (bytes) the whole. The clock begins with
+    `start`: the stages of one question share a started budget, and so one deadline.
 
     >>> Budget(max_steps=1000).max_seconds is None
     True
@@ -32,13 +33,34 @@ class Budget:
     max_depth: int | None = None
     max_atoms: int | None = 5_000_000
     max_steps: int | None = None
+    max_memory: int | None = None
+    deadline: float | None = field(default=None, repr=False, compare=False)
 
-    def remaining(self, deadline: float | None) -> Budget | None:
-        """What is left for one guard when the whole search must end at `deadline`."""
-        if deadline is None and self.max_steps is None:
-            return None
-        seconds = None if deadline is None else max(0.0, deadline - time.monotonic())
-        return replace(self, max_seconds=seconds)
+    def start(self) -> Budget:
+        """The budget with its clock running: `deadline` is set; a running clock goes on.
+
+        >>> Budget().start().deadline is None
+        True
+        >>> begun = Budget(max_seconds=5).start()
+        >>> begun.start() is begun
+        True
+        """
+        if self.max_seconds is None or self.deadline is not None:
+            return self
+        return replace(self, deadline=time.monotonic() + self.max_seconds)
+
+    @property
+    def late(self) -> bool:
+        """True when the clock was started and has run out."""
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    def for_guard(self) -> Budget | None:
+        """What one guard of a search may use: the same deadline, its own steps; None for no limit.
+
+        >>> Budget().for_guard() is None
+        True
+        """
+        return self if self.deadline is not None or self.max_steps is not None else None
 
 
 class Spending:
@@ -50,10 +72,9 @@ class Spending:
     BATCH = 4096
 
     def __init__(self, budget: Budget | None) -> None:
-        self.budget = budget or Budget()
+        self.budget = (budget or Budget()).start()
         self.steps = 0
-        seconds = self.budget.max_seconds
-        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._deadline = self.budget.deadline
 
     def batch(self) -> int:
         """How many steps may be taken before asking again; raises when there are none left."""
