@@ -156,3 +156,9 @@ def test_phases_are_learned_on_the_scale_of_entities() -> None:
     torch.testing.assert_close(moved, torch.full_like(moved, 1e-4), rtol=1e-2, atol=0)
     share = turned / torch.pi  # of half a turn; entities begin within (6 + 2) / 5
     torch.testing.assert_close(share, torch.full_like(share, 1e-4 / 1.6), rtol=1e-2, atol=0)
+
+
+def test_a_kge_without_a_score_cannot_be_made() -> None:
+    """What the models share is no model: relation and match are missing."""
+    with pytest.raises(TypeError, match="abstract"):
+        Kge(3, 2, 4)  # type: ignore[abstract]

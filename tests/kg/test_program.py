@@ -16,6 +16,7 @@ from deepprooflog.kg.program import database_of, fact_columns, program_of, rules
 from deepprooflog.kg.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.logic.program import Kind
+from deepprooflog.relational.layers import explore, provable
 from deepprooflog.syntax.terms import Functor
 from kg.bottom_up import levels, read_clauses, read_facts
 
@@ -131,23 +132,11 @@ def test_rule_numbers_lead_back_to_the_rules(village: Graph, rules: Rules) -> No
 
 def test_levels_by_the_relational_engine(village: Graph, rules: Rules) -> None:
     """Rule nesting k proves exactly what k rounds of joins prove."""
-    layers = pytest.importorskip("deepprooflog.relational.layers", reason="no layered exploration")
     least = levels(read_facts(FOLDER / "train.pl"), read_clauses(FOLDER / "rules.pl"), 3)
     test = torch.from_numpy(village.test)
     expected = [least.get(triple, 9) for triple in read_facts(FOLDER / "test.pl")]
     for nesting in (1, 2, 3):
         database = database_of(village, rules, nesting=nesting)
         goals = database.triples(test[:, 1], test[:, [0, 2]])
-        found = layers.explore(database, goals, max_depth=3 * 2**nesting)
-        proved = _proved(found)
-        assert proved == [level <= nesting for level in expected]
-
-
-def _proved(found: object) -> list[bool]:
-    """Which roots lead to True, backwards over the layers."""
-    layers = found.goals  # type: ignore[attr-defined]
-    live = [goals.is_true.clone() for goals in layers]
-    for depth in range(len(found.steps) - 1, -1, -1):  # type: ignore[attr-defined]
-        step = found.steps[depth]  # type: ignore[attr-defined]
-        live[depth][step.source[live[depth + 1][step.target]]] = True
-    return live[0][found.roots].tolist()  # type: ignore[attr-defined, no-any-return]
+        proved = provable(explore(database, goals, max_depth=3 * 2**nesting))
+        assert proved.tolist() == [level <= nesting for level in expected]

@@ -13,7 +13,7 @@ A complex vector of dimension d is one row of 2d numbers, real parts first.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Literal
 
@@ -30,7 +30,7 @@ Norm = Literal["moduli", "euclidean"]
 HELD = 1 << 24
 
 
-class Kge(nn.Module):
+class Kge(nn.Module, ABC):
     """What the embedding models share. Indices are tensors on the model's device."""
 
     def __init__(self, entities: int, relations: int, dimension: int) -> None:
