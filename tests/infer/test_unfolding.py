@@ -232,6 +232,52 @@ def test_the_whole_chain_of_500_digits() -> None:
     assert math.isfinite(model.log_prob(compiled).item())
 
 
+INSIDE = """
+nn(digit_net, [X], D, 0..3) :: digit(X, D).
+minus(box(X), Y, S) :- digit(X, A), digit(Y, B), S is A-B.
+minus([X], Y, S) :- digit(X, A), digit(Y, B), S is A-B.
+minus([X, Y], S) :- digit(X, A), digit(Y, B), S is A-B.
+minus([X-Y], S) :- digit(X, A), digit(Y, B), S is A-B.
+minus(n(leaf(X), leaf(Y)), S) :- digit(X, A), digit(Y, B), S is A-B.
+"""
+
+
+@pytest.mark.parametrize(
+    "goal", ["minus(box(X), Y, 1)", "minus([X], Y, 1)", "minus([X, Y], 1)", "minus([X-Y], 1)",
+             "minus(n(leaf(X), leaf(Y)), 1)"],
+)  # fmt: skip
+def test_tensors_inside_terms(goal: str) -> None:
+    """Σ p(A) q(B) over A − B = 1, whatever term holds the two tensors."""
+    torch.manual_seed(1)
+    net = torch.nn.Linear(3, 4).double()
+    x, y = torch.randn(2, 3).double()
+    p, q = (torch.log_softmax(net(t), 0).exp() for t in (x, y))
+    expected = p[1] * q[0] + p[2] * q[1] + p[3] * q[2]
+    model = dpl.Model(dpl.Program(INSIDE), networks={"digit_net": net})
+    query = dpl.goal(goal, X=x, Y=y)
+    assert model.log_prob([query]).exp().item() == pytest.approx(expected.item(), rel=1e-12)
+    assert model.prob(query) == pytest.approx(expected.item(), rel=1e-12)
+
+
+def test_a_tensor_met_again_is_the_same_tensor() -> None:
+    """r(X, [X]) matches where both are one tensor, although each is met at another step."""
+    torch.manual_seed(1)
+    net = torch.nn.Linear(3, 4).double()
+    x, y = torch.randn(2, 3).double()
+    p = torch.softmax(net(x), 0).tolist()
+    text = """
+    nn(digit_net, [X], D, 0..3) :: digit(X, D).
+    q(X, L, S) :- digit(X, A), r(X, L, A, S).
+    r(X, [X], A, S) :- S is A + 1.
+    r(X, [Y, X], A, S) :- digit(Y, B), S is A - B.
+    """
+    model = dpl.Model(dpl.Program(text), networks={"digit_net": net})
+    same, other = dpl.goal("q(X, [X], 2)", X=x), dpl.goal("q(X, [Y], 2)", X=x, Y=y)
+    thrice = dpl.goal("q(X, [X, X], 0)", X=x)
+    expected = [p[1], 0.0, sum(v * v for v in p)]
+    assert model.log_prob([same, other, thrice]).exp().tolist() == pytest.approx(expected)
+
+
 @given(
     st.lists(st.sampled_from(["a", "b", "f(a)", "g(a,b)", "[a]"]), max_size=4),
     st.lists(st.sampled_from(["a", "b", "f(a)", "[a]"]), max_size=3),

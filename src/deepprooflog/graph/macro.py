@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from deepprooflog.graph.components import strong_components
-from deepprooflog.graph.pattern import Fill, leave, reveal, top_of
+from deepprooflog.graph.pattern import Fill, leave, reveal, tops_of
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice, Weigher
 from deepprooflog.logic.goal import Goal, Interner, rename
@@ -90,12 +90,12 @@ class Templates:
         return template
 
     def case(self, template: Template, opened: tuple[tuple[int, bool], ...],
-             contents: list[Term]) -> tuple[int, Fill]:  # fmt: skip
+             slots: list[int], contents: list[Term]) -> tuple[int, Fill]:  # fmt: skip
         """Where a template leads when holes with these contents are opened."""
-        key = (opened, tuple([top_of(contents[i], whole) for i, whole in opened]))
+        key = (opened, tops_of(opened, slots, contents))
         found = template.cases.get(key)
         if found is None:
-            pattern, fill = reveal(template.pattern, opened, contents, self.interner)
+            pattern, fill = reveal(template.pattern, opened, slots, contents, self.interner)
             found = template.cases[key] = (self.get(pattern).number, fill)
         return found
 

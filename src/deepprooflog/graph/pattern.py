@@ -96,30 +96,56 @@ def rebuild(root: Struct, part: Callable[[Term], Term | None]) -> Struct:
         open_[-1][1].append(result)
 
 
-def top_of(content: Term, whole: bool) -> object:
-    """What opening a hole shows: its functor with which arguments are tensors, or all of it."""
-    if type(content) is not Struct:
-        return "slot" if type(content) is Slot else content
-    if whole:
-        return content
-    return (content.functor, tuple([type(a) is Slot for a in content.args]))
+def tops_of(
+    opened: Sequence[tuple[int, bool]], slots: Sequence[int], contents: Sequence[Term]
+) -> tuple[object, ...]:
+    """What opening holes shows: of each its functor and its tensors, or all of it.
+
+    A tensor is shown as the pattern's slot that holds it already, since tensors that are one are
+    equal to a clause that compares them; else as the next slot after those of the pattern.
+    """
+    number = {s: i for i, s in enumerate(slots)}
+
+    def top(content: Term, whole: bool) -> object:
+        if type(content) is Slot:
+            return Slot(number.setdefault(content.number, len(number)))
+        if type(content) is not Struct or whole:
+            return content
+        return content.functor, tuple(
+            [number.setdefault(a.number, len(number)) if type(a) is Slot else -1
+             for a in content.args]
+        )  # fmt: skip
+
+    return tuple([top(contents[i], whole) for i, whole in opened])
 
 
 def reveal(
-    pattern: Goal, opened: Sequence[tuple[int, bool]], contents: Sequence[Term], interner: Interner
+    pattern: Goal,
+    opened: Sequence[tuple[int, bool]],
+    slots: Sequence[int],
+    contents: Sequence[Term],
+    interner: Interner,
 ) -> tuple[Goal, Fill]:
     """Open some holes of a pattern: the pattern that shows them, and how to fill it.
 
     `opened` lists holes and whether the whole of the content is needed. One level of a compound is
-    shown otherwise: its arguments become holes of their own.
+    shown otherwise: its arguments become holes of their own. `slots` and `contents` are those of
+    one instance; the result holds for all with the same `tops_of`.
     """
     atoms, holes = rename(pattern)
     origin: dict[Var, int | tuple[int, int]] = {}
     for i, hole in enumerate(holes):
         assert type(hole) is Var
         origin[hole] = i
-    new_slots: dict[int, tuple[int, int]] = {}
-    base = 1 + max((s for a in atoms for s in slots_in(a)), default=-1)
+    number = {s: i for i, s in enumerate(slots)}
+    places: dict[int, tuple[int, int]] = {}
+
+    def shown(tensor: Slot, hole: int, argument: int) -> Slot:
+        own = number.setdefault(tensor.number, len(number))
+        if own >= len(slots):
+            places.setdefault(own, (hole, argument))
+        return Slot(own)
+
     for i, whole in opened:
         content = contents[i]
         hole = holes[i]
@@ -128,38 +154,35 @@ def reveal(
             args: list[Term] = []
             for j, a in enumerate(content.args):
                 if type(a) is Slot:
-                    new_slots[base] = (i, j)
-                    args.append(Slot(base))
-                    base += 1
+                    args.append(shown(a, i, j))
                 else:
                     var = Var()
                     origin[var] = (i, j)
                     args.append(var)
             hole.ref = Struct(content.functor, tuple(args))
         elif type(content) is Slot:
-            new_slots[base] = (i, -1)
-            hole.ref = Slot(base)
-            base += 1
+            hole.ref = shown(content, i, -1)
         elif type(content) is Struct and slots_in(content):
             raise WholeTensors
         else:
             hole.ref = content
     order: dict[Var, None] = {}
-    slots: dict[int, int] = {}
+    met: dict[int, int] = {}
 
     def part(term: Term) -> Term | None:
         if type(term) is Slot:
-            return Slot(slots.setdefault(term.number, len(slots)))
+            return Slot(met.setdefault(term.number, len(met)))
         if type(term) is Var:
             if term in origin:
                 order[term] = None
             return term
-        return None if type(term) is Struct and not term.ground else term
+        # A compound without variables is entered too: its tensors are numbered like all others.
+        return None if type(term) is Struct else term
 
     done = [rebuild(a, part) if type(a) is Struct else a for a in (deref(x) for x in atoms)]
     goal = interner.goal(done, list(order))
     fill = Fill(
-        tuple([new_slots.get(s, s) for s in slots]),
+        tuple([places.get(s, s) for s in met]),
         tuple([origin[v] for v in order]),
     )
     return goal, fill

@@ -107,7 +107,7 @@ def settle(
             if not constants:
                 return template, slots, contents
             opened = tuple([(i, True) for i in sorted(constants)])
-        number, fill = templates.case(template, opened, contents)
+        number, fill = templates.case(template, opened, slots, contents)
         slots, contents = fill_in(templates, fill, slots, contents)
         template = templates.get_number(number)
 
