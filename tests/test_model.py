@@ -7,11 +7,13 @@ import io
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 import deepprooflog as dpl
+from deepprooflog.learn.smc import paths, smc_log_prob
 
 TWO_WAYS = """
 0.4 :: s(X) :- p(X), p(X).   0.6 :: s(X) :- q(X).
@@ -30,11 +32,11 @@ class Certain(nn.Module):
     """Reads a digit from the picture itself: logits that leave no doubt."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return 1000.0 * nn.functional.one_hot(x.long(), 10).double()
+        return 1000.0 * nn.functional.one_hot(x[:, 0].long(), 10).double()
 
 
 def number(digits: int) -> list[Tensor]:
-    return [torch.tensor(int(c)) for c in reversed(f"{digits:03d}")]
+    return [torch.tensor([int(c)]) for c in reversed(f"{digits:03d}")]
 
 
 def digits(total: int) -> list[int]:
@@ -98,6 +100,54 @@ def test_a_selection_of_a_compiled_batch(adder: dpl.Model) -> None:
     for select in ([3], [5, 0, 11], [2, 2, 7], list(range(12))):
         torch.testing.assert_close(adder.log_prob(compiled, select=select), everything[select])
     assert adder.log_prob(compiled, select=[]).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("select", "numbers"),
+    [
+        ([True, False, True, False], [0, 2]),
+        (torch.tensor([False, False, False, True]), [3]),
+        (np.array([True, True, False, False]), [0, 1]),
+        ([False] * 4, []),
+        (np.array([3, 1]), [3, 1]),
+        (torch.tensor([2], dtype=torch.uint8), [2]),
+        ([-1, -4], [3, 0]),
+    ],
+)
+@pytest.mark.parametrize("unfolding", [True, False])
+def test_a_mask_selects_and_numbers_count(
+    select: list[int], numbers: list[int], unfolding: bool
+) -> None:
+    """A mask is not read as the numbers 0 and 1."""
+    model = dpl.Model(dpl.Program("0.1 :: p(f(a)). 0.2 :: p(f(b)). 0.3 :: p(f(c)). 0.4 :: p(d)."))
+    goals = ["p(f(a))", "p(f(b))", "p(f(c))", "p(d)"]
+    compiled = model.compile(goals, unfolding=unfolding)
+    expected = [0.1 * (1 + i) for i in numbers]
+    assert model.log_prob(compiled, select=select).exp().tolist() == pytest.approx(expected)
+    found, _ = smc_log_prob(model, paths(model, goals), select=select)
+    assert found.exp().tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("select", "message"),
+    [
+        ([True, False], "has 2 entries for 4 goals"),
+        ([4], "goal 4 is selected, of 4 goals"),
+        ([0, -5], "goal -5 is selected, of 4 goals"),
+        (torch.tensor([0.0, 1.0]), "by numbers of torch.float32"),
+        (torch.tensor([1j]), "by numbers of torch.complex64"),
+        (torch.tensor([[0], [1]]), "has one dimension, not 2"),
+        (np.array(["p(a)"]), "cannot be selected by this"),
+        (np.array([None]), "cannot be selected by this"),
+    ],
+)
+def test_what_selects_nothing(select: list[int], message: str) -> None:
+    model = dpl.Model(dpl.Program("0.1 :: p(a). 0.2 :: p(b)."))
+    compiled = model.compile(["p(a)", "p(b)", "p(a)", "p(b)"])
+    with pytest.raises(dpl.ModelError, match=message):
+        model.log_prob(compiled, select=select)
+    with pytest.raises(dpl.ModelError, match=message):
+        smc_log_prob(model, ["p(a)", "p(b)", "p(a)", "p(b)"], select=select)
 
 
 def test_a_selection_of_graphs_and_tables() -> None:

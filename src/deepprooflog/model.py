@@ -20,6 +20,7 @@ from deepprooflog.infer.batch import Compiled, batch_log_prob, compile_batch, ov
 from deepprooflog.infer.best import best_path, best_productions
 from deepprooflog.infer.likely import STEPS, By, likely_answers
 from deepprooflog.infer.sample import Sample, sample
+from deepprooflog.infer.selection import Select, selection
 from deepprooflog.infer.success import (
     ABOVE_ONE,
     Success,
@@ -104,13 +105,15 @@ class Model(nn.Module):
         goals: Goals | Compiled,
         budget: Budget | None = None,
         *,
-        select: Sequence[int] | Tensor | None = None,
+        select: Select | None = None,
     ) -> Float[Tensor, "batch"]:
         """log p_success of each goal, differentiable; −inf for a goal that no derivation proves.
 
-        `select` evaluates only these goals of a compiled batch: a minibatch of a data set.
+        `select` evaluates only these goals of a compiled batch, by number or by a boolean mask:
+        a minibatch of a data set.
         """
         compiled = goals if isinstance(goals, Compiled) else self.compile(goals, budget)
+        select = None if select is None else selection(select, len(compiled))
         result = batch_log_prob(compiled, self._networks(), self.labels, self.scorer, select)
         if not capturing():
             for i in (result.detach() > ABOVE_ONE).nonzero()[:1, 0].tolist():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import numpy as np
 import pytest
 import torch
@@ -23,6 +25,24 @@ def test_the_final_dot_may_be_missing(text: str) -> None:
 def test_a_query_may_be_a_term() -> None:
     term = struct("p", Atom("a"), 1)
     assert str(parse_query(term)) == "p(a,1)"
+
+
+@pytest.mark.parametrize("text", ["true", "true.", "true, true", "(true, true)", "!"])
+def test_true_is_a_query(text: str) -> None:
+    """It holds, once, in every way of asking."""
+    program = Program("0.3 :: p.")
+    model = dpl.Model(program)
+    assert dpl.prob(program, text) == 1
+    assert dpl.answers(program, text) == {"true": 1}
+    assert list(dpl.solve(program, text)) == [{}]
+    assert dpl.bounds(program, text) == (1, 1)
+    assert dpl.exact_fraction(program, text) == 1
+    assert dpl.provable(program, text)
+    assert model.log_prob([text, "p"]).exp().tolist() == pytest.approx([1, 0.3])
+    assert model.prob(text) == 1
+    assert model.best_proof(text).check()
+    assert model.predict(text)[0].probability == 1
+    assert model.sample(text)[0].succeeded
 
 
 @pytest.mark.parametrize("text", ["3", "X, 3", '"text"', "p, 1.5"])
@@ -130,3 +150,65 @@ def test_a_solution_that_is_not_asked_for_is_undone() -> None:
 def test_a_goal_holds_operators_of_its_program() -> None:
     program = Program(":- op(200, xfy, **).\np(2 ** 3).")
     assert rows(program, "p(X)") == ["true | X = 2**3 | scorer | 2"]
+
+
+class Suit(enum.IntEnum):
+    HEARTS = 3
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.int64(3), "3"),
+        (np.uint8(3), "3"),
+        (np.float64(1.5), "1.5"),
+        (np.float32(1.5), "1.5"),
+        (np.bool_(True), "true"),
+        (np.str_("a"), "a"),
+        (np.array(3), "3"),
+        (torch.tensor(3), "3"),
+        (torch.tensor(1.5), "1.5"),
+        (torch.tensor(True), "true"),
+        (Suit.HEARTS, "3"),
+        ([np.int64(3), torch.tensor(3)], "[3,3]"),
+    ],
+)
+def test_scalars_are_the_numbers_they_hold(value: object, text: str) -> None:
+    """0.3 :: p(3) is worth 0.3, whichever library the 3 is from."""
+    program = Program(f"0.3 :: p({text}).")
+    assert str(dpl.goal("p(X)", X=value)) == f"p({text})"
+    assert dpl.prob(program, dpl.goal("p(X)", X=value)) == 0.3
+
+
+def test_arrays_with_dimensions_are_tensors() -> None:
+    row = np.array([1.0, 2.0])
+    query = dpl.goal("p(X, Y)", X=row, Y=torch.tensor([3]))
+    assert query.atoms[0].args[0].ref == Slot(0)  # type: ignore[union-attr]
+    assert query.tensors[0] is row
+    assert len(query.tensors) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (torch.tensor(1.0, requires_grad=True), r"wants a gradient(.|\n)*value.reshape\(1\)"),
+        (torch.empty((), device="meta"), "no number to read"),
+        (np.array(["a"]), "array of <U1, which is no tensor"),
+        (np.array([None]), "array of object, which is no tensor"),
+        (np.complex64(1j), "is a complex, which has no term"),
+        (b"bytes", "is a bytes, which has no term"),
+        ({1: 2}, "is a dict, which has no term"),
+    ],
+)
+def test_values_without_a_term(value: object, message: str) -> None:
+    with pytest.raises(ProgramError, match=message):
+        dpl.goal("p(X)", X=value)
+
+
+def test_a_list_in_itself_is_no_term() -> None:
+    endless: list[object] = [1]
+    endless.append(endless)
+    with pytest.raises(ProgramError, match="contains itself"):
+        dpl.goal("p(X)", X=endless)
+    twice = [1]
+    assert str(dpl.goal("p(X)", X=[twice, twice])) == "p([[1],[1]])"

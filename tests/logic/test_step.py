@@ -333,7 +333,7 @@ def test_a_declared_predicate_without_clauses_just_fails() -> None:
     assert rows(":- dynamic(p/1).", "p(X)") == []
 
 
-@pytest.mark.parametrize("query", ["", "  ", ".", "true", "true, true"])
+@pytest.mark.parametrize("query", ["", "  ", "."])
 def test_an_empty_query_is_an_error(query: str) -> None:
     with pytest.raises(ProgramError, match="the query is empty"):
         rows("p.", query)

@@ -72,6 +72,15 @@ def test_values_and_gradient_by_hand() -> None:
         assert grad[row].tolist() == pytest.approx([count * bad, -count * bad], abs=1e-6)
 
 
+def test_names_inside_terms() -> None:
+    """The same table, whether a goal names ann by herself or in a list."""
+    text = PROGRAM + "all([]). all([X|Xs]) :- visits(X, cid), all(Xs)."
+    mood = Mood()
+    model = dpl.Model(dpl.Program(text), networks=dict(model_of(mood).networks.items()))
+    one, other = model.log_prob(["visits(ann, cid)", "visits(7, cid)"]).tolist()
+    assert model.log_prob(["all([ann, 7])"]).item() == pytest.approx(one + other, rel=1e-6)
+
+
 def test_what_has_no_number() -> None:
     model = model_of(Mood())
     with pytest.raises(ModelError, match="no name zoe"):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.graph.macro import TRUE_TARGET, Template, Templates
+from deepprooflog.graph.pattern import WholeTensors
 from deepprooflog.graph.unfold import Instances
 from deepprooflog.logic.choice import Choice, Weigher
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural
@@ -81,6 +82,10 @@ class _Builder:
             self.networks[key] = len(self.networks)
             self.clause_of.append(clause)
         return self.networks[key]
+
+
+class ReadTerm(WholeTensors):
+    """A network is given a term: the goal graph weighs it, or says that it should be a tensor."""
 
 
 def flatten(templates: Templates, instances: Instances) -> Flat:
@@ -194,7 +199,7 @@ def _template_edges(
                 column[:, f] = choice.number
                 for j, term in enumerate(choice.inputs):
                     if type(term) is not Slot:
-                        raise _not_a_tensor(choice)
+                        raise ReadTerm
                     inputs[:, f, j] = slots[:, term.number]
             f += 1
         constants.append(np.full(n, constant))
@@ -226,13 +231,6 @@ def _label(builder: _Builder, clause: Clause) -> int:
         number = builder.labels[id(clause)] = len(builder.clauses)
         builder.clauses.append(clause)
     return number
-
-
-def _not_a_tensor(choice: Choice) -> Exception:
-    from deepprooflog.errors import ModelError
-
-    assert choice.clause is not None
-    return ModelError(f"{choice.clause.functor} is called with an input that is not a tensor")
 
 
 def _assemble(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import Inexact
@@ -217,7 +217,7 @@ def batch_log_prob(
     networks: Mapping[str, Network],
     labels: Labels,
     scorer: Scorer,
-    select: Sequence[int] | Tensor | None = None,
+    select: Int[Tensor, "selected"] | None = None,
 ) -> Float[Tensor, "batch"]:
     """log p_success of the batch's goals, or of those selected, in order."""
     if select is not None and not len(select):
@@ -225,7 +225,7 @@ def batch_log_prob(
     if len(compiled.unfolded) == 1 and len(compiled.unfolded[0].form.queries) == compiled.queries:
         # One part that holds every query in its place: nothing to put in order.
         return _unfolded_values(compiled.unfolded[0], compiled.bank, networks, labels, select)
-    wanted = None if select is None else np.asarray(torch.as_tensor(select).cpu(), dtype=np.int64)
+    wanted = None if select is None else select.cpu().numpy()
     places: list[Ints] = []
     values: list[Tensor] = []
     for part in compiled.unfolded:
@@ -250,12 +250,12 @@ def _unfolded_values(
     bank: Bank,
     networks: Mapping[str, Network],
     labels: Labels,
-    select: Sequence[int] | Tensor | None,
+    select: Tensor | None,
 ) -> Tensor:
     """log p of a part's queries, or of those selected."""
     device = labels.logits.device
     part = part.to(device)
-    chosen = None if select is None else torch.as_tensor(select, device=device)
+    chosen = None if select is None else select.to(device)
     outputs = []
     for asked, rows, alone in zip(part.asked, part.rows, part.alone, strict=True):
         own = rows if chosen is None else rows[chosen]  # [q, rows, arity]

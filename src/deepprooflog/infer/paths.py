@@ -28,6 +28,7 @@ from deepprooflog.infer.bank import Bank, moved, replaced, stacked
 from deepprooflog.infer.flatarena import FlatPart, distances, flat_part
 from deepprooflog.infer.frontier import Frontier
 from deepprooflog.infer.particles import Arena, Ground
+from deepprooflog.infer.selection import Select, selection
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
@@ -148,7 +149,7 @@ def grounds(
     networks: Mapping[str, Network],
     labels: Labels,
     scorer: Scorer,
-    select: Sequence[int] | Tensor | None = None,
+    select: Select | None = None,
 ) -> list[tuple[Ints, Ground]]:
     """Where the particles of the batch, or of the selected queries, can be put.
 
@@ -156,15 +157,15 @@ def grounds(
     """
     device = labels.logits.device
     result: list[tuple[Ints, Ground]] = []
+    some = torch.arange(len(paths)) if select is None else selection(select, len(paths))
     if paths.flat is not None:
         part = paths.flat.to(device)
-        some = torch.arange(len(paths)) if select is None else torch.as_tensor(select).reshape(-1)
         # A selection that is on the GPU already stays there: nothing waits for the device.
         arena = part.arena(
             some.to(device), paths.bank, networks, labels, padded=some.device.type != "cpu"
         )
         return [(np.arange(len(some)), arena)]
-    wanted = np.arange(len(paths)) if select is None else _numbers(select)
+    wanted = some.cpu().numpy()
     places, arenas = _bundle_arenas(paths, wanted, networks, labels, scorer)
     result.extend(zip(places, arenas, strict=True))
     where = np.asarray([i for i, q in enumerate(wanted.tolist()) if q in paths.goals], dtype=int)
@@ -174,10 +175,6 @@ def grounds(
         frontier = Frontier(paths.program, roots, paths.interner, bank, networks, labels, scorer)
         result.append((where, frontier))
     return result
-
-
-def _numbers(select: Sequence[int] | Tensor) -> Ints:
-    return np.asarray(torch.as_tensor(select).cpu(), dtype=np.int64).reshape(-1)
 
 
 def _bundle_arenas(

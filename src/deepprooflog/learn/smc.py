@@ -19,6 +19,7 @@ from torch import Tensor
 from deepprooflog.graph.flat import Ints
 from deepprooflog.infer.particles import LookAhead
 from deepprooflog.infer.paths import Form, Paths, grounds, prepare
+from deepprooflog.infer.selection import Select
 from deepprooflog.infer.smc import Survivors, smc
 from deepprooflog.logic.budget import Budget
 from deepprooflog.model import Goals, Model
@@ -62,7 +63,7 @@ def smc_log_prob(
     goals: Goals | Paths,
     particles: int = 32,
     *,
-    select: Sequence[int] | Tensor | None = None,
+    select: Select | None = None,
     generator: torch.Generator | None = None,
     resample_below: float = 0.5,
     look_ahead: LookAhead | None = None,
@@ -113,7 +114,7 @@ def smc_loss(
     goals: Goals | Paths,
     particles: int = 32,
     *,
-    select: Sequence[int] | Tensor | None = None,
+    select: Select | None = None,
     generator: torch.Generator | None = None,
     resample_below: float = 0.5,
     look_ahead: LookAhead | None = None,

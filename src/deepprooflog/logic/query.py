@@ -49,7 +49,8 @@ def goal(text: str, /, **values: object) -> Query:
     """Lift Python values and tensors into a goal: each keyword binds the variable of its name.
 
     Numbers, strings (as atoms), lists and tuples become terms; a tensor becomes an opaque constant,
-    and a list of tensors a list of them.
+    and a list of tensors a list of them. What has a shape of no dimension, a scalar of numpy or a
+    tensor of one number, is that number; an array of numpy with dimensions is a tensor.
 
     >>> print(goal("add(X, Y, Z)", X=[1, 2], Y="a"))
     add([1,2],a,Z)
@@ -82,9 +83,7 @@ def parse_query(
         term, variables = read.term, read.variables
     else:
         term, variables = query, {}
-    atoms = conjuncts(term)
-    if not atoms:
-        raise ProgramError("the query is empty (true)", hint="for example  p(X)")
+    atoms = conjuncts(term) or (TRUE,)
     for atom in atoms:
         if functor_of(atom) is None:
             raise ProgramError(f"{write_term(atom)} is not a goal", hint="for example  p(X)")
@@ -107,42 +106,76 @@ class _Lift:
 
     def __call__(self, value: object, name: str) -> Term:
         # The lists still open, innermost last: the elements to come and the terms of those done.
-        open_: list[tuple[Iterator[object], list[Term]]] = []
+        open_: list[tuple[Iterator[object], list[Term], int]] = []
+        inside: set[int] = set()
         while True:
             if isinstance(value, list | tuple):
-                open_.append((iter(value), []))
+                if id(value) in inside:
+                    raise ProgramError(f"{name} is a list that contains itself")
+                inside.add(id(value))
+                open_.append((iter(value), [], id(value)))
             else:
                 term = self._constant(value, name)
                 if not open_:
                     return term
                 open_[-1][1].append(term)
             while (value := next(open_[-1][0], _END)) is _END:
-                term = make_list(open_.pop()[1])
+                _, items, number = open_.pop()
+                inside.discard(number)
+                term = make_list(items)
                 if not open_:
                     return term
                 open_[-1][1].append(term)
 
     def _constant(self, value: object, name: str) -> Term:
-        if isinstance(value, bool):
-            return TRUE if value else FALSE
-        if isinstance(value, int):
-            return value
-        if isinstance(value, float):
-            return Float(value)
-        if isinstance(value, str):
-            return Atom(value)
         if isinstance(value, Atom | Float | Slot | Str | Struct | Var):
             return value
         if hasattr(value, "shape") and hasattr(value, "dtype"):
-            slot = self._slots.get(id(value))
-            if slot is None:
-                slot = self._slots[id(value)] = Slot(len(self.tensors))
-                self.tensors.append(value)
-            return slot
+            if len(value.shape):
+                return self._tensor(value, name)
+            value = _number(value, name)
+        # Subclasses, such as an enumeration's, stand for what they are: plain values.
+        if isinstance(value, bool):
+            return TRUE if value else FALSE
+        if isinstance(value, int):
+            return int(value)
+        if isinstance(value, float):
+            return Float(float(value))
+        if isinstance(value, str):
+            return Atom(str(value))
         raise ProgramError(
             f"{name} is a {type(value).__name__}, which has no term",
             hint="pass numbers, strings, lists, tensors or terms",
         )
+
+    def _tensor(self, value: object, name: str) -> Slot:
+        kind = getattr(getattr(value, "dtype", None), "kind", "f")
+        if kind not in "biuf":
+            raise ProgramError(
+                f"{name} is an array of {getattr(value, 'dtype', None)}, which is no tensor",
+                hint="an array of numbers, or a list of its elements: value.tolist()",
+            )
+        slot = self._slots.get(id(value))
+        if slot is None:
+            slot = self._slots[id(value)] = Slot(len(self.tensors))
+            self.tensors.append(value)
+        return slot
+
+
+def _number(value: object, name: str) -> object:
+    """What a scalar of numpy or a tensor without dimensions holds."""
+    if getattr(value, "requires_grad", False):
+        raise ProgramError(
+            f"{name} is a tensor of one number that wants a gradient, but a number in a goal has "
+            "none",
+            hint=f"{name}=value.item() for the number, {name}=value.reshape(1) for a tensor that "
+            "a network reads",
+        )
+    try:
+        held: object = value.item()  # type: ignore[attr-defined]
+        return float(held) if hasattr(held, "dtype") else held  # type: ignore[arg-type]
+    except (TypeError, ValueError, RuntimeError, NotImplementedError) as reason:
+        raise ProgramError(f"{name} has no number to read: {reason}") from None
 
 
 _END = object()

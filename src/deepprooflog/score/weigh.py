@@ -138,8 +138,8 @@ def _slots_of(edges: NetworkEdges) -> Ints:
                     "a tensor",
                     file=place.file if place else None,
                     line=place.line if place else None,
-                    hint="pass a tensor with dpl.goal(..., X=tensor); a network on names is "
-                    "dpl.Network(net, number=...)",
+                    hint="pass a tensor with dpl.goal(..., X=tensor), one number as "
+                    "tensor.reshape(1); a network on names is dpl.Network(net, number=...)",
                 )
             row.append(term.number)
         numbers.append(row)
