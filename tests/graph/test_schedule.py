@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from deepprooflog.graph.components import strong_components
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.graph.turned import turned
 from graph.exploring import graph_of
 from logic.stepping import goal_text
 
@@ -69,22 +68,6 @@ def test_targets_can_be_given() -> None:
     plan = schedule(graph, graph.open)
     assert plan.live.all()
     assert len(plan.components) == 2
-
-
-def test_a_turned_graph_leads_from_answers_to_the_query() -> None:
-    graph = graph_of("p(1) :- q. p(2). q.", "p(X)", answers=True)
-    around, behind, target = turned(graph, int(graph.roots[0]))
-    assert around.nodes == graph.nodes + 1
-    assert around.edges == graph.edges + 1
-    assert sorted(behind.tolist()) == [-1, *range(graph.edges)]
-    for e, original in enumerate(behind.tolist()):
-        if original >= 0:
-            assert around.source[e] == graph.target[original]
-            assert around.target[e] == graph.source[original]
-        else:
-            assert (around.source[e], around.target[e]) == (graph.roots[0], target)
-    plan = schedule(around, np.asarray([target], dtype=np.int64))
-    assert plan.live.all()
 
 
 # -- strongly connected components -----------------------------------------------------------------

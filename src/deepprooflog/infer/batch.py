@@ -46,6 +46,7 @@ from deepprooflog.score.edges import EdgeTable, edge_table
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer
+from deepprooflog.score.slack import label_slack
 from deepprooflog.score.weigh import Asked, edge_weights, network_of, stack
 from deepprooflog.syntax.terms import Slot, Struct, deref
 
@@ -304,7 +305,8 @@ def _graph_values(
     for part, w in zip(graphs, weights, strict=False):
         layers = part.layers.to(device)
         roots = torch.as_tensor(part.bundle.graph.roots, device=device)
-        values.append(log_values(layers, w)[roots].T.reshape(-1))
+        slack = label_slack(part.bundle.graph.first, part.bundle.graph.choices)
+        values.append(log_values(layers, w, slack=slack)[roots].T.reshape(-1))
         places.append(part.bundle.queries.reshape(-1))
     for item, w in zip(tabled, weights[len(graphs) :], strict=True):
         unknowns = list(item.tabled.answers.values())

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from deepprooflog.graph.digraph import Arrows, arrows
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.infer.semiring import LogSemiring, MaxSemiring, evaluate
+from deepprooflog.infer.semiring import MaxSemiring, evaluate
+from deepprooflog.infer.values import log_evaluate
+from deepprooflog.logic.choice import Choice
+from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Struct, Term, Var
 
 Floats = NDArray[np.float64]
@@ -75,13 +78,18 @@ def ending_in(
     return Ending(made, _ints(edge), _ints(true))
 
 
-def log_weight(ending: Ending, weights: Floats) -> float:
+def log_weight(ending: Ending, choices: Sequence[Choice], weights: Floats) -> float:
     """log of the sum over all derivations: the answer's probability."""
     if not len(ending.true):
         return -math.inf
     plan = schedule(ending.graph, ending.true)
     items: list[float] = weights[ending.edge].tolist()
-    return evaluate(plan, items, LogSemiring())[0]
+
+    def slack(nodes: Sequence[int]) -> Floats:
+        own = [choices[e] for e in ending.edge.tolist()]
+        return label_slack(ending.graph.first, own)(nodes)
+
+    return log_evaluate(plan, items, slack=slack).log[0]
 
 
 def best_of(ending: Ending, weights: Floats) -> list[int] | None:

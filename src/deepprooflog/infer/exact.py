@@ -3,9 +3,9 @@
     log V(G) = log Σ over steps G → G' of exp(w(step) + log V(G')),      V(True) = 1
 
 Values are computed level by level along the schedule, for a batch of weightings of one graph at
-once; a cyclic component is solved as the linear system x = A x + b. The backward pass is written
-out: the gradient of log V with respect to a step's log-weight is the expected number of times the
-step is taken in a successful derivation, found by one sweep in the opposite direction.
+once; a cyclic component is eliminated state by state, as its structure allows. The backward pass is
+written out: the gradient of log V with respect to a step's log-weight is the expected number of
+times the step is taken in a successful derivation, found by one sweep in the opposite direction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from torch import Tensor
 
 from deepprooflog.errors import ModelError
 from deepprooflog.graph.schedule import Schedule
+from deepprooflog.infer.cycle import Closed, close_cycle
+from deepprooflog.infer.elimination import NoLimit, solve_transposed
 from deepprooflog.infer.semiring import divergent
+from deepprooflog.infer.values import Component, component
+from deepprooflog.infer.wide import Floats, normal, over, times, to_float, to_log
+from deepprooflog.score.slack import Slack, unknown_slack
 
 
 @dataclass(frozen=True)
@@ -36,16 +41,14 @@ class Layer:
 
 @dataclass(frozen=True)
 class Cycle:
-    """A cyclic component: edges that stay inside and edges that leave."""
+    """A cyclic component: the edges that leave it for goals that can succeed, and its structure."""
 
+    number: int  # of the component in the schedule
     nodes: Tensor  # [n]
-    inner: Tensor  # [k] edges inside
-    inner_source: Tensor  # [k] position in `nodes`
-    inner_target: Tensor  # [k] position in `nodes`
     edges: Tensor  # [m] edges leaving
     targets: Tensor  # [m]
     segment: Tensor  # [m] position in `nodes`
-    members: tuple[int, ...]
+    part: Component
 
 
 @dataclass(frozen=True)
@@ -84,20 +87,16 @@ def layered(plan: Schedule, device: torch.device | None = None) -> Layered:
         edges, segment = _edges_of(nodes, first, live, graph.target)
         cycles = []
         for c in cyclic:
-            members = plan.components[c]
-            out, seg = _edges_of(members, first, live, graph.target)
-            inside = plan.component_of[graph.target[out]] == c
-            position = {n: i for i, n in enumerate(members)}
+            part = component(plan, c)
+            leaving = part.outer[part.alive]
             cycles.append(
                 Cycle(
-                    nodes=tensor(members),
-                    inner=tensor(out[inside]),
-                    inner_source=tensor(seg[inside]),
-                    inner_target=tensor([position[t] for t in graph.target[out[inside]].tolist()]),
-                    edges=tensor(out[~inside]),
-                    targets=tensor(graph.target[out[~inside]]),
-                    segment=tensor(seg[~inside]),
-                    members=tuple(members),
+                    number=c,
+                    nodes=tensor(plan.components[c]),
+                    edges=tensor(leaving),
+                    targets=tensor(graph.target[leaving]),
+                    segment=tensor(part.steps.outer_source[part.alive]),
+                    part=part,
                 )
             )
         layers.append(
@@ -123,28 +122,32 @@ def log_values(
     layers: Layered,
     weights: Float[Tensor, "edges batch"],
     given: Float[Tensor, "targets batch"] | None = None,
+    slack: Slack = unknown_slack,
 ) -> Float[Tensor, "nodes batch"]:
-    """log V of every goal under each column of `weights`; `given` are the targets' log values."""
+    """log V of every goal under each column of `weights`; `given` are the targets' log values.
+
+    `slack` tells what the weights of goals on cycles leave over, where more is known than weights.
+    """
     if given is None:
         given = weights.new_zeros((len(layers.targets), weights.shape[1]))
-    values: Tensor = _LogValues.apply(weights, given, layers)  # type: ignore[no-untyped-call]
+    values: Tensor = _LogValues.apply(weights, given, layers, slack)  # type: ignore[no-untyped-call]
     return values
 
 
 class _LogValues(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, given: Tensor, layers: Layered) -> Tensor:
+    def forward(ctx: Any, weights: Tensor, given: Tensor, layers: Layered, slack: Slack) -> Tensor:
         nodes = layers.plan.graph.nodes
         values = weights.new_full((nodes, weights.shape[1]), -torch.inf)
         values[layers.targets] = given
-        systems: list[tuple[Tensor, Tensor, Tensor]] = []
+        systems: list[Closed] = []
         for layer in layers.layers:
             if len(layer.nodes):
                 items = weights[layer.edges] + values[layer.targets]
                 values[layer.nodes] = segment_logsumexp(items, layer.segment, len(layer.nodes))
             for cycle in layer.cycles:
-                solved, system = _solve_cycle(cycle, weights, values, layers)
-                values[cycle.nodes] = solved
+                system = _solve_cycle(cycle, weights, values, layers, slack)
+                values[cycle.nodes] = weights.new_tensor(to_log(system.x))
                 systems.append(system)
         ctx.layers = layers
         ctx.systems = systems
@@ -152,7 +155,7 @@ class _LogValues(torch.autograd.Function):
         return values
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
         refuse_second_derivatives()
         weights, values = ctx.saved_tensors
         layers: Layered = ctx.layers
@@ -169,7 +172,7 @@ class _LogValues(torch.autograd.Function):
                 share = torch.exp(items - base[layer.segment]) * flow[layer.nodes][layer.segment]
                 out[layer.edges] = share
                 flow.index_add_(0, layer.targets, share)
-        return out, flow[layers.targets], None
+        return out, flow[layers.targets], None, None
 
 
 def refuse_second_derivatives() -> None:
@@ -193,62 +196,39 @@ def segment_logsumexp(
 
 
 def _solve_cycle(
-    cycle: Cycle, weights: Tensor, values: Tensor, layers: Layered
-) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
-    n, batch = len(cycle.nodes), weights.shape[1]
+    cycle: Cycle, weights: Tensor, values: Tensor, layers: Layered, slack: Slack
+) -> Closed:
     items = weights[cycle.edges] + values[cycle.targets]
-    outer = segment_logsumexp(items, cycle.segment, n)
-    top = outer.amax(0, keepdim=True)
-    top = torch.where(top == -torch.inf, torch.zeros_like(top), top)
-    right = torch.exp(outer - top)
-    matrix = torch.eye(n, dtype=weights.dtype, device=weights.device).repeat(batch, 1, 1)
-    inside = torch.exp(weights[cycle.inner])
-    place = cycle.inner_source * n + cycle.inner_target
-    inside = inside * _productive(cycle, weights, outer)[cycle.inner_target]
-    matrix.view(batch, n * n).index_add_(1, place, -inside.T)
-    both = torch.stack([right.T, torch.ones_like(right.T)], dim=2)
-    solved, info = torch.linalg.solve_ex(matrix, both)
-    if bool((info != 0).any()) or not bool((solved[..., 1] > 0).all()):
-        raise divergent(layers.plan, cycle.members)
-    x = solved[..., 0].clamp_min(0.0).T
-    return torch.log(x) + top, (matrix, x, right)
-
-
-def _productive(cycle: Cycle, weights: Tensor, outer: Tensor) -> Tensor:
-    """[n, batch] 1 for goals that reach True by steps of nonzero weight, else 0.
-
-    The others have value 0, but a cycle of theirs would make the matrix singular.
-    """
-    found = (outer > -torch.inf).to(weights.dtype)
-    inner = weights[cycle.inner]
-    if not bool((inner == -torch.inf).any()):
-        return found.amax(0, keepdim=True).expand_as(found)
-    passes = (inner > -torch.inf).to(weights.dtype)
-    index = cycle.inner_source.unsqueeze(1).expand_as(inner)
-    while True:
-        more = found.scatter_reduce(0, index, passes * found[cycle.inner_target], "amax")
-        if bool((more == found).all()):
-            return found
-        found = more
+    right = segment_logsumexp(items, cycle.segment, len(cycle.nodes))
+    part, every = cycle.part, _floats(weights)
+    members = layers.plan.components[cycle.number]
+    try:
+        return close_cycle(
+            part.steps, every[part.inner], every[part.outer], _floats(right), slack(members)
+        )
+    except NoLimit:
+        raise divergent(layers.plan, members) from None
 
 
 def _flow_through_cycle(
-    cycle: Cycle,
-    system: tuple[Tensor, Tensor, Tensor],
-    weights: Tensor,
-    values: Tensor,
-    flow: Tensor,
-    out: Tensor,
+    cycle: Cycle, system: Closed, weights: Tensor, values: Tensor, flow: Tensor, out: Tensor
 ) -> None:
-    matrix, x, right = system
-    incoming = torch.where(x > 0, flow[cycle.nodes] / x, torch.zeros_like(x))
-    visits = torch.linalg.solve(matrix.mT, incoming.T.unsqueeze(2)).squeeze(2).T
-    inside = torch.exp(weights[cycle.inner])
-    out[cycle.inner] = visits[cycle.inner_source] * inside * x[cycle.inner_target]
-    leaving = visits * right
+    """Hand the flow into a cycle's goals on to its steps and to where they leave."""
+    x, steps = system.x, cycle.part.steps
+    some = x.m != 0
+    incoming = over(normal(_floats(flow[cycle.nodes]), 0), x._replace(m=np.where(some, x.m, 1.0)))
+    visits = solve_transposed(system.factors, incoming._replace(m=np.where(some, incoming.m, 0.0)))
+    inside = times(times(visits.at(steps.inner_source), system.steps), x.at(steps.inner_target))
+    out[torch.as_tensor(cycle.part.inner, device=out.device)] = out.new_tensor(to_float(inside))
+    leaving = out.new_tensor(to_float(times(visits, system.right)))
     items = weights[cycle.edges] + values[cycle.targets]
     outer = segment_logsumexp(items, cycle.segment, len(cycle.nodes))
     outer = torch.where(outer == -torch.inf, torch.zeros_like(outer), outer)
     share = torch.exp(items - outer[cycle.segment]) * leaving[cycle.segment]
     out[cycle.edges] = share
     flow.index_add_(0, cycle.targets, share)
+
+
+def _floats(values: Tensor) -> Floats:
+    found: Floats = values.detach().double().cpu().numpy()
+    return found

@@ -28,14 +28,15 @@ from deepprooflog.infer.ending import Ending, best_of, ending_in, log_weight
 from deepprooflog.infer.moves import BindsNothing, Moves
 from deepprooflog.infer.polynomial import solve
 from deepprooflog.infer.prefixes import PrefixSearch, Spent, substitute
-from deepprooflog.infer.semiring import LogSemiring, evaluate
 from deepprooflog.infer.success import SPENT, Weigh, answer_weights, check_one, refuse_growing
 from deepprooflog.infer.tabled import ONE, tabulate
+from deepprooflog.infer.values import log_evaluate
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
+from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Term, Var, variables
 from deepprooflog.syntax.writer import write_term
 
@@ -144,9 +145,10 @@ def _by_derivation(whole: Weighed, interner: Interner) -> list[Likely]:
     if path is None:
         return []
     answer = _interned(answer_along(graph, path), interner)
-    log = log_weight(whole.ending_in(answer), weights)
+    log = log_weight(whole.ending_in(answer), graph.choices, weights)
     # What all derivations weigh together bounds what is left for any other answer.
-    total = evaluate(plan, weights.tolist(), LogSemiring())[int(graph.roots[0])]
+    slack = label_slack(graph.first, graph.choices)
+    total = log_evaluate(plan, weights.tolist(), slack=slack).log[int(graph.roots[0])]
     share = math.exp(min(log - total, 0.0))
     others = total + math.log1p(-share) if share < 1 else -math.inf
     steps = _steps(whole, path)

@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from deepprooflog.graph.components import strong_components
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import Schedule, schedule
-from deepprooflog.infer.semiring import LogSemiring, evaluate
+from deepprooflog.infer.semiring import LogSemiring
+from deepprooflog.infer.values import log_evaluate
+from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Struct, Term, Var, is_ground
 
 Move = tuple[float, tuple[Term, ...], int]
@@ -55,7 +57,8 @@ class Moves:
         self._bound = graph.bound
         plan = plan or schedule(graph)
         self.live: list[bool] = plan.live.tolist()
-        self.value = evaluate(plan, self._weights, _log)
+        slack = label_slack(graph.first, graph.choices)
+        self.value = log_evaluate(plan, self._weights, slack=slack).log
         self.rank: list[int] = plan.component_of.tolist()
         self._first: list[int] = graph.first.tolist()
         self._target: list[int] = graph.target.tolist()

@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -21,6 +21,10 @@ import numpy as np
 from deepprooflog.errors import ProgramError
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import Schedule
+from deepprooflog.infer.cycle import Steps, close_cycle
+from deepprooflog.infer.elimination import NoLimit
+from deepprooflog.infer.ordering import order_states
+from deepprooflog.infer.wide import to_log
 
 W = TypeVar("W")
 
@@ -63,24 +67,21 @@ class LogSemiring(Semiring[float]):
         return a + b
 
     def close(self, inner: Inner[float], outer: Sequence[float]) -> Sequence[float] | None:
-        top = max(outer)
+        # What is lost apart from the weights is not known here: `values.log_evaluate` is told.
         n = len(outer)
-        if top == -math.inf:
-            return [top] * n
-        matrix = np.eye(n)
-        for i, j, w in _productive(inner, outer, self.zero):
-            matrix[i, j] -= math.exp(w)
-        right = np.ones((n, 2))
-        right[:, 0] = np.exp(np.asarray(outer) - top)
+        edges = sorted(inner)
+        source = np.asarray([i for i, _, _ in edges], dtype=np.int64)
+        target = np.asarray([j for _, j, _ in edges], dtype=np.int64)
+        weights = np.asarray([[w] for _, _, w in edges])
+        lost = np.asarray(1.0 - np.bincount(source, np.exp(weights[:, 0]), n), dtype=np.float64)
+        empty = np.zeros(0, dtype=np.int64)
+        steps = Steps(order_states(n, source, target), source, target, empty)
+        right = np.asarray(outer, dtype=np.float64)[:, None]
         try:
-            solved = np.linalg.solve(matrix, right)
-        except np.linalg.LinAlgError:
+            closed = close_cycle(steps, weights, np.zeros((0, 1)), right, lost)
+        except NoLimit:
             return None
-        # For A ≥ 0, (I − A) y = 1 has a solution y ≥ 1 exactly when the spectral radius is below 1.
-        if not (np.isfinite(solved).all() and (solved[:, 1] > 0).all()):
-            return None
-        with np.errstate(divide="ignore"):
-            values: list[float] = (np.log(np.maximum(solved[:, 0], 0.0)) + top).tolist()
+        values: list[float] = to_log(closed.x)[:, 0].tolist()
         return values
 
 
@@ -97,26 +98,47 @@ class FractionSemiring(Semiring[Fraction]):
         return a * b
 
     def close(self, inner: Inner[Fraction], outer: Sequence[Fraction]) -> Sequence[Fraction] | None:
+        """Gauss's elimination on rows that hold what is not 0, the shortest products first."""
         n = len(outer)
-        rows = [[Fraction(int(i == j)) for j in range(n)] for i in range(n)]
+        rows: list[dict[int, Fraction]] = [{} for _ in range(n)]  # A
+        into: list[set[int]] = [set() for _ in range(n)]
         for i, j, w in _productive(inner, outer, self.zero):
-            rows[i][j] -= w
-        for i, b in enumerate(outer):
-            rows[i] += [b, Fraction(1)]
-        for i in range(n):
-            pivot = next((k for k in range(i, n) if rows[k][i] != 0), None)
-            if pivot is None:
+            rows[i][j] = rows[i].get(j, self.zero) + w
+            into[j].add(i)
+        right = list(outer)
+        order: list[int] = []
+        heap = [(len(rows[k]) * len(into[k]), k) for k in range(n)]
+        heapify(heap)
+        done = [False] * n
+        while heap:
+            cost, k = heappop(heap)
+            if done[k]:
+                continue
+            if cost < len(rows[k]) * len(into[k]):
+                heappush(heap, (len(rows[k]) * len(into[k]), k))
+                continue
+            done[k] = True
+            order.append(k)
+            row = rows[k]
+            pivot = 1 - row.pop(k, self.zero)
+            into[k].discard(k)
+            # A ≥ 0: the sum over all walks is finite exactly when every pivot is positive.
+            if pivot <= 0:
                 return None
-            rows[i], rows[pivot] = rows[pivot], rows[i]
-            scale = 1 / rows[i][i]
-            rows[i] = [v * scale for v in rows[i]]
-            for k in range(n):
-                if k != i and rows[k][i] != 0:
-                    factor = rows[k][i]
-                    rows[k] = [v - factor * u for v, u in zip(rows[k], rows[i], strict=True)]
-        if any(row[n + 1] <= 0 for row in rows):
-            return None
-        return [row[n] for row in rows]
+            for j in row:
+                row[j] /= pivot
+                into[j].discard(k)
+            right[k] /= pivot
+            for i in into[k]:
+                factor = rows[i].pop(k)
+                right[i] += factor * right[k]
+                for j, a in row.items():
+                    rows[i][j] = rows[i].get(j, self.zero) + factor * a
+                    into[j].add(i)
+                heappush(heap, (len(rows[i]) * len(into[i]), i))
+        for k in reversed(order):
+            right[k] += sum((a * right[j] for j, a in rows[k].items()), self.zero)
+        return right
 
 
 class BooleanSemiring(Semiring[bool]):

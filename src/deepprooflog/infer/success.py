@@ -21,16 +21,16 @@ from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import RECURSION, explore
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.graph.turned import turned
 from deepprooflog.infer.polynomial import solve
-from deepprooflog.infer.semiring import LogSemiring, evaluate
 from deepprooflog.infer.tabled import Tabled, tabulate
 from deepprooflog.infer.upper import at_most_one
+from deepprooflog.infer.values import log_evaluate, log_reach
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
+from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Term
 from deepprooflog.syntax.writer import write_term
 
@@ -42,13 +42,22 @@ Weigh = Callable[[GoalGraph | None, Sequence[Choice]], Floats]
 # Limits that hold for the query as a whole: tables have no depth, and time is gone.
 SPENT = ("max_depth", "max_seconds")
 
-# Rounding may carry a sum of probabilities this far above 1.
+# Labels may add up to a little more than 1, step after step: this far above 1 is still 1.
 ABOVE_ONE = 1e-6
+# Rounding that a result may carry and be called exact: a share of the probability, or of its
+# logarithm where the probability is below the range of floats.
+ROUNDING = 1e-9
+RANGE = 700.0
 
 
 @dataclass(frozen=True)
 class Success:
-    """The success probability of a goal, or bounds on it."""
+    """The success probability of a goal, or bounds on it.
+
+    `error` bounds what rounding changed of the logarithm: a share of the probability. A result is
+    `exact` when all derivations are counted and the error is at most 1e-9; one that is not
+    has bounds, which hold the error.
+    """
 
     log_lower: float
     log_upper: float | None
@@ -56,6 +65,7 @@ class Success:
     method: Literal["graph", "tabled"]
     goals: int
     stopped: str | None
+    error: float = 0.0
 
     @property
     def lower(self) -> float:
@@ -86,7 +96,7 @@ def success(
     if graph.complete or method == "graph" or not local or graph.stopped in SPENT:
         return _by_graph(graph, weigh, goal)
     tabled = _by_table(tabulate(program, _closed(goal), interner, budget), weigh, goal)
-    if tabled.exact:
+    if tabled.stopped is None:
         return tabled
     bounded = _by_graph(graph, weigh, goal)
     lower = max(bounded.log_lower, tabled.log_lower)
@@ -153,6 +163,14 @@ def require_exact(result: Success, goal: Goal) -> float:
         return result.log_lower
     upper = result.upper
     shown = "unknown" if upper is None else f"{upper:.6g}"
+    if result.stopped is None:
+        raise Inexact(
+            f"rounding hides the probability of {goal_text(goal)}: it is between "
+            f"{result.lower:.9g} and {'unknown' if upper is None else f'{upper:.9g}'}",
+            lower=result.lower,
+            upper=upper,
+            hint="measure() gives these bounds; exact_fraction() computes without rounding",
+        )
     raise Inexact(
         f"{goal_text(goal)} was not solved within the budget ({result.stopped}, "
         f"{result.goals:,} goals): probability between {result.lower:.6g} and {shown}",
@@ -164,42 +182,62 @@ def require_exact(result: Success, goal: Goal) -> float:
 
 def _by_graph(graph: GoalGraph, weigh: Weigh, goal: Goal) -> Success:
     weights = weigh(graph, graph.choices)
+    items = weights.tolist()
+    slack = label_slack(graph.first, graph.choices)
     root = int(graph.roots[0])
     if graph.complete:
-        plan = schedule(graph)
-        value = evaluate(plan, weights.tolist(), LogSemiring())[root]
-        check_one(value, goal_text(goal))
-        return Success(value, value, True, "graph", graph.nodes, None)
+        values = log_evaluate(schedule(graph), items, slack=slack)
+        return solved(values.log[root], values.error[root], "graph", graph.nodes, goal)
     trues = graph.true_nodes()
     targets = np.asarray([*trues, *graph.open.tolist()], dtype=np.int64)
     plan = schedule(graph, targets)
-    items = weights.tolist()
     low = dict.fromkeys(targets.tolist(), -math.inf) | dict.fromkeys(trues, 0.0)
-    lower = evaluate(plan, items, LogSemiring(), low)[root]
-    upper: float | None = None
+    values = log_evaluate(plan, items, low, slack)
+    found, error = values.log[root], values.error[root]
+    check_one(found, goal_text(goal))
+    lower, upper = min(0.0, found) - _told(found, error), None
     if at_most_one(graph, weights):
-        upper = min(0.0, evaluate(plan, items, LogSemiring())[root])
-    return Success(lower, upper, False, "graph", graph.nodes, graph.stopped)
+        values = log_evaluate(plan, items, slack=slack)
+        above = values.log[root]
+        upper = min(0.0, above + _told(above, values.error[root]))
+    return Success(lower, upper, False, "graph", graph.nodes, graph.stopped, error)
+
+
+def solved(
+    value: float, error: float, method: Literal["graph", "tabled"], goals: int, goal: Goal
+) -> Success:
+    """The result of a method that ended: exact unless rounding may be off by more than 1e-9."""
+    check_one(value, goal_text(goal))
+    value = min(value, 0.0)
+    if not _told(value, error):
+        return Success(value, value, True, method, goals, None, error)
+    upper = min(0.0, value + error) if error < math.inf else None
+    return Success(value - error, upper, False, method, goals, None, error)
+
+
+def _told(value: float, error: float) -> float:
+    """The error of a log probability where it is too large to leave unsaid, else 0."""
+    return error if error > ROUNDING * max(1.0, -value / RANGE) else 0.0
 
 
 def _by_table(table: Tabled, weigh: Weigh, goal: Goal) -> Success:
     weights = weigh(None, table.system.choices)
     log = solve(table.system, weights)
     value = max((float(log[u]) for u in table.answers.values()), default=-math.inf)
+    goals = table.system.unknowns
+    if table.complete:
+        return solved(value, 0.0, "tabled", goals, goal)
     check_one(value, goal_text(goal))
-    exact = table.complete
     # Every equation that is missing would only add weight; that labels keep it below 1 is known
     # only of labelled alternatives, so no upper bound is claimed.
-    upper = value if exact else None
-    return Success(value, upper, exact, "tabled", table.system.unknowns, table.stopped)
+    return Success(min(value, 0.0), None, False, "tabled", goals, table.stopped)
 
 
 def _answers_by_graph(graph: GoalGraph, weigh: Weigh) -> dict[tuple[Term, ...], float]:
-    weights = np.append(weigh(graph, graph.choices), 0.0)
-    around, edge, target = turned(graph, int(graph.roots[0]))
-    plan = schedule(around, np.asarray([target], dtype=np.int64))
-    values = evaluate(plan, weights[edge].tolist(), LogSemiring())
-    return {graph.goals[n].answer: values[n] for n in graph.true_nodes() if values[n] > -math.inf}
+    weights: list[float] = weigh(graph, graph.choices).tolist()
+    slack = label_slack(graph.first, graph.choices)
+    reached, _ = log_reach(schedule(graph), weights, int(graph.roots[0]), slack)
+    return {graph.goals[n].answer: log for n, log in reached.items()}
 
 
 def refuse_growing(graph: GoalGraph, local: bool) -> None:
