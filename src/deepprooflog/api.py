@@ -6,15 +6,21 @@ They need no network and no torch. For programs with networks or an embedding sc
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from deepprooflog.errors import Inexact, ProgramError
+from deepprooflog.errors import ProgramError
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.infer.semiring import BooleanSemiring, FractionSemiring, evaluate
-from deepprooflog.infer.success import Method, Success, answer_weights, require_exact, success
+from deepprooflog.infer.method import Method
+from deepprooflog.infer.semiring import FractionSemiring, evaluate
+from deepprooflog.infer.success import (
+    Success,
+    answer_weights,
+    has_proof,
+    require_exact,
+    success,
+)
 from deepprooflog.logic.answers import answers_text, bindings_text, probability
 from deepprooflog.logic.body import conjunction
 from deepprooflog.logic.budget import Budget
@@ -130,21 +136,8 @@ def provable(program: Program, query: str | Query, *, budget: Budget | None = No
     >>> provable(Program("p :- p. p :- q. q."), "p")
     True
     """
-    parsed, goal, interner = _begin(program, query)
-    graph = explore(program, [goal], interner, budget)
-    weights = [bool(w > -math.inf) for w in fixed_weights(program)(graph, graph.choices)]
-    found = evaluate(schedule(graph), weights, BooleanSemiring())[int(graph.roots[0])]
-    if found or graph.complete:
-        return found
-    result = _success(program, goal, interner, budget, "auto")
-    if result.log_lower == -math.inf and not result.exact:
-        raise Inexact(
-            f"no proof of {parsed} within the budget ({result.stopped})",
-            lower=0.0,
-            upper=result.upper,
-            hint=f"a larger {result.stopped}",
-        )
-    return result.log_lower > -math.inf
+    _, goal, interner = _begin(program, query)
+    return has_proof(program, goal, interner, fixed_weights(program), budget=budget)
 
 
 def solve(

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError, ProgramError
-from deepprooflog.graph.explore import explore
 from deepprooflog.graph.goalgraph import GoalGraph
-from deepprooflog.infer.batch import Compiled, batch_log_prob, compile_batch, over_budget
-from deepprooflog.infer.best import best_path, best_productions
+from deepprooflog.infer.batch import Compiled, batch_log_prob, compile_batch
+from deepprooflog.infer.best import best_derivation
 from deepprooflog.infer.likely import STEPS, By, likely_answers
+from deepprooflog.infer.method import Method
 from deepprooflog.infer.sample import Sample, sample
 from deepprooflog.infer.selection import Select, selection
 from deepprooflog.infer.success import (
@@ -29,7 +29,6 @@ from deepprooflog.infer.success import (
     require_exact,
     success,
 )
-from deepprooflog.infer.tabled import ONE, tabulate
 from deepprooflog.logic.answers import answers_text
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
@@ -88,16 +87,21 @@ class Model(nn.Module):
     # -- batches ---------------------------------------------------------------------------------
 
     def compile(  # type: ignore[override]
-        self, goals: Goals, budget: Budget | None = None, *, unfolding: bool = True
+        self,
+        goals: Goals,
+        budget: Budget | None = None,
+        *,
+        unfolding: bool = True,
+        method: Method = "auto",
     ) -> Compiled:
         """Build the graphs of a batch once, to be used with `log_prob` many times.
 
         Goals are unfolded from templates where their structure allows it; `unfolding=False` builds
-        every goal graph step by step.
+        every goal graph step by step. `method="tabled"` builds tables alone, `"graph"` none.
         """
         return compile_batch(
             self.program, self._queries(goals), local=self.scorer.local, budget=budget,
-            unfolding=unfolding,
+            unfolding=unfolding, method=method,
         )  # fmt: skip
 
     def log_prob(
@@ -106,13 +110,16 @@ class Model(nn.Module):
         budget: Budget | None = None,
         *,
         select: Select | None = None,
+        method: Method = "auto",
     ) -> Float[Tensor, "batch"]:
         """log p_success of each goal, differentiable; −inf for a goal that no derivation proves.
 
         `select` evaluates only these goals of a compiled batch, by number or by a boolean mask:
         a minibatch of a data set.
         """
-        compiled = goals if isinstance(goals, Compiled) else self.compile(goals, budget)
+        compiled = (
+            goals if isinstance(goals, Compiled) else self.compile(goals, budget, method=method)
+        )
         select = None if select is None else selection(select, len(compiled))
         result = batch_log_prob(compiled, self._networks(), self.labels, self.scorer, select)
         if not capturing():
@@ -123,25 +130,33 @@ class Model(nn.Module):
 
     # -- single goals ----------------------------------------------------------------------------
 
-    def success(self, goal: str | Query, budget: Budget | None = None) -> Success:
-        """p_success of a goal with its bounds, without gradients."""
+    def success(
+        self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> Success:
+        """p_success of a goal with its bounds and the method used, without gradients."""
         query, state, interner = self._begin(goal)
         return success(
             self.program, state, interner, self._weigh(query), local=self.scorer.local,
-            budget=budget,
+            budget=budget, method=method,
         )  # fmt: skip
 
-    def prob(self, goal: str | Query, budget: Budget | None = None) -> float:
+    def prob(
+        self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> float:
         """p_success of a goal; raises `Inexact` when the budget ends first."""
         query, state, _ = self._begin(goal)
-        return float(np.exp(require_exact(self.success(query, budget), state)))
+        return float(np.exp(require_exact(self.success(query, budget, method=method), state)))
 
-    def bounds(self, goal: str | Query, budget: Budget | None = None) -> tuple[float, float | None]:
+    def bounds(
+        self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> tuple[float, float | None]:
         """Lower and upper bound on p_success within the budget."""
-        result = self.success(goal, budget)
+        result = self.success(goal, budget, method=method)
         return result.lower, result.upper
 
-    def answers(self, goal: str | Query, budget: Budget | None = None) -> dict[str, float]:
+    def answers(
+        self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> dict[str, float]:
         """The probability of each answer to an open goal, most probable first.
 
         Under a scorer that renormalises, an answer's probability differs from that of the ground
@@ -150,35 +165,22 @@ class Model(nn.Module):
         query, state, interner = self._begin(goal)
         found = answer_weights(
             self.program, state, interner, self._weigh(query), local=self.scorer.local,
-            budget=budget,
+            budget=budget, method=method,
         )  # fmt: skip
         return answers_text(query, self.program, found)
 
-    def best_proof(self, goal: str | Query, budget: Budget | None = None) -> Proof:
+    def best_proof(
+        self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> Proof:
         """The most probable derivation of a goal, as a proof tree."""
         query, state, interner = self._begin(goal)
-        weigh = self._weigh(query)
-        graph = explore(self.program, [state], interner, budget)
-        if graph.complete or not self.scorer.local:
-            weights = weigh(graph, graph.choices)
-            path = best_path(graph, weights, int(graph.roots[0]))
-            if path is None:
-                raise ProgramError(f"{query} has no proof")
-            choices, steps = graph.choices, path
-        else:
-            closed = interner.goal(state.atoms)
-            table = tabulate(self.program, closed, interner, budget)
-            if not table.complete:
-                raise over_budget(state, table.stopped)
-            weights = weigh(None, table.system.choices)
-            unknown = next(iter(table.answers.values()), None)
-            found = None if unknown is None else best_productions(table.system, weights, unknown)
-            if found is None:
-                raise ProgramError(f"{query} has no proof")
-            choices = table.system.choices
-            steps = [p for p in found if choices[p] is not ONE]
-        derivation = Derivation([choices[e] for e in steps], [float(weights[e]) for e in steps])
-        return build_proof(self.program, query, derivation)
+        best = best_derivation(
+            self.program, state, interner, self._weigh(query), local=self.scorer.local,
+            budget=budget, method=method,
+        )  # fmt: skip
+        if best is None:
+            raise ProgramError(f"{query} has no proof")
+        return build_proof(self.program, query, Derivation(best.choices, best.log_weights))
 
     def predict(
         self,
@@ -188,6 +190,7 @@ class Model(nn.Module):
         by: By = "answer",
         budget: Budget | None = None,
         steps: int = STEPS,
+        method: Method = "auto",
     ) -> list[Prediction]:
         """The most probable answers of an open goal, best first, each with its best proof.
 
@@ -202,7 +205,7 @@ class Model(nn.Module):
         query, state, interner = self._begin(goal)
         found = likely_answers(
             self.program, state, interner, self._weigh(query), top=top, by=by,
-            local=self.scorer.local, budget=budget, steps=steps,
+            local=self.scorer.local, budget=budget, steps=steps, method=method,
         )  # fmt: skip
         return [prediction(self.program, query, one) for one in found]
 

@@ -4,6 +4,9 @@ Every reachable goal is expanded once. What a budget leaves unexpanded is listed
 inference can bound what it does not know. A goal graph that can never end is noticed early: when a
 call comes up again below itself with a longer continuation, the derivation between the two can
 repeat for ever (`p :- p, p.`, a left-recursive grammar).
+
+An `Exploration` can be interrupted: its work is counted in atoms written and steps found, so that
+other methods can take turns with it, and the turns do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -24,9 +27,9 @@ from deepprooflog.logic.resolve import successors
 from deepprooflog.syntax.terms import Term, Var, variables
 
 # A goal's length at which its ancestors are searched for a repeating call; where none is found, the
-# next search waits for twice that length: rare enough to cost nothing, early enough to save the
-# budget.
-CHECK_LENGTH = 12
+# next search among its descendants waits for twice that length: rare enough to cost nothing, early
+# enough that few goals have been met.
+CHECK_LENGTH = 8
 
 RECURSION = "growing recursion"
 
@@ -49,27 +52,36 @@ def explore(
 
     `keep_bound` keeps what each step binds, so that answers can be put together along a path.
     """
-    search = _Exploration(
-        program, interner, (budget or Budget()).start(), track_answers, keep_bound
+    search = Exploration(
+        program, roots, interner, budget, track_answers=track_answers, keep_bound=keep_bound
     )
-    return search.run(roots)
+    search.advance()
+    return search.graph()
 
 
-class _Exploration:
+class Exploration:
     """The state of one exploration: nodes met, edges found, goals still to expand."""
 
+    @no_collection()
     def __init__(
-        self, program: Program, interner: Interner, budget: Budget, track_answers: bool,
-        keep_bound: bool,
-    ) -> None:  # fmt: skip
+        self,
+        program: Program,
+        roots: Sequence[Goal],
+        interner: Interner,
+        budget: Budget | None = None,
+        *,
+        track_answers: bool = False,
+        keep_bound: bool = False,
+    ) -> None:
         self.program = program
         self.interner = interner
-        self.budget = budget
+        self.budget = (budget or Budget()).start()
         self.track_answers = track_answers
         self.goals: list[Goal] = []
         self.number: dict[Goal, int] = {}
         self.parent: list[int] = []
         self.depth: list[int] = []
+        self.check: list[int] = []  # the length at which a node's successors are searched
         self.source: list[int] = []
         self.target: list[int] = []
         self.choices: list[Choice] = []
@@ -77,16 +89,39 @@ class _Exploration:
         self.bound: list[tuple[Term, ...]] | None = [] if keep_bound else None
         self.queue: deque[int] = deque()
         self.atoms = 0
-        self.check_length = CHECK_LENGTH
         self.cut_by_depth: list[int] = []
+        self.stopped: str | None = None
+        self.roots = [self._node(self._project(g), -1) for g in roots]
 
-    def run(self, roots: Sequence[Goal]) -> GoalGraph:
-        numbers = [self._node(self._project(g), -1) for g in roots]
-        stopped = None
-        while self.queue:
-            stopped = self._limit()
-            if stopped is not None:
-                break
+    @property
+    def work(self) -> int:
+        """What has been done so far: steps found, and atoms written for the goals they lead to."""
+        return len(self.choices) + self.atoms
+
+    @property
+    def ended(self) -> bool:
+        """True when nothing is left to do, or nothing more may be done."""
+        return self.stopped is not None or not self.queue
+
+    @property
+    def complete(self) -> bool:
+        """True when every reachable goal is expanded."""
+        return self.stopped is None and not self.queue
+
+    @property
+    def wide(self) -> bool:
+        """True while a good part of the goals waits to be expanded: a graph that branches out."""
+        return 8 * len(self.queue) > len(self.goals)
+
+    @no_collection()
+    def advance(self, work: int | None = None) -> None:
+        """Expand goals until the exploration has ended, or has done so much work."""
+        while self.queue and self.stopped is None:
+            if work is not None and len(self.choices) + self.atoms >= work:
+                return
+            self.stopped = self._limit()
+            if self.stopped is not None:
+                return
             node = self.queue.popleft()
             max_depth = self.budget.max_depth
             if max_depth is not None and self.depth[node] >= max_depth:
@@ -96,20 +131,19 @@ class _Exploration:
             try:
                 grows = self._expand(node)
             except BudgetExceeded:
-                stopped = self._limit() or "max_steps"
+                self.stopped = self._limit() or "max_steps"
                 self._forget(nodes, edges)
                 self.queue.appendleft(node)
-                break
+                return
             except ProofLogError as error:
                 if error.line is None:
                     self._blame(node, error)
                 raise
-            if grows:
-                stopped = RECURSION
-                break
-        if stopped is None and self.cut_by_depth:
-            stopped = "max_depth"
-        return self._graph(numbers, stopped)
+            # A limit on depth ends what would repeat for ever.
+            if grows and max_depth is None:
+                self.stopped = RECURSION
+        if self.stopped is None and self.cut_by_depth:
+            self.stopped = "max_depth"
 
     def _limit(self) -> str | None:
         limit = self.budget.max_goals
@@ -140,7 +174,7 @@ class _Exploration:
             self.choices.append(step.choice)
             if self.bound is not None:
                 self.bound.append(goal.answer)
-            if target >= before and len(goal.atoms) >= self.check_length:
+            if target >= before and len(goal.atoms) >= self.check[node]:
                 grows = grows or self._repeats(target)
         return grows
 
@@ -154,7 +188,7 @@ class _Exploration:
         for goal in self.goals[nodes:]:
             self.atoms -= len(goal.atoms)
             del self.number[goal]
-        del self.goals[nodes:], self.parent[nodes:], self.depth[nodes:]
+        del self.goals[nodes:], self.parent[nodes:], self.depth[nodes:], self.check[nodes:]
 
     def _blame(self, node: int, error: ProofLogError) -> None:
         """Point an error at the clause that brought in the node's leftmost atom."""
@@ -181,6 +215,7 @@ class _Exploration:
             self.goals.append(goal)
             self.parent.append(parent)
             self.depth.append(0 if parent < 0 else self.depth[parent] + 1)
+            self.check.append(CHECK_LENGTH if parent < 0 else self.check[parent])
             self.atoms += len(goal.atoms)
             if goal.atoms:
                 self.queue.append(number)
@@ -198,26 +233,27 @@ class _Exploration:
         return Goal(goal.atoms, tuple(ordered), len(inside))
 
     def _repeats(self, node: int) -> bool:
-        """True when an ancestor made the same call and its continuation still waits behind it."""
+        """True when one of the calls that wait above a node was made again below itself."""
         goals = self.goals
-        atoms = goals[node].atoms
-        self.check_length = 2 * len(atoms)
-        call = self.interner.goal(atoms[:1])
-        shortest = len(atoms)
-        above = self.parent[node]
+        self.check[node] = 2 * len(goals[node].atoms)
+        lengths: dict[Goal, int] = {}
+        shortest = len(goals[node].atoms) + 1
+        above = node
         while above >= 0:
             length = len(goals[above].atoms)
             # A step takes one atom away at most: while all goals in between are at least as long
             # as the ancestor, its continuation has not been touched.
             if length <= shortest:
-                other = goals[above].atoms[:1]
-                if length < len(atoms) and self.interner.goal(other) == call:
+                call = self.interner.goal(goals[above].atoms[:1])
+                if length < lengths.setdefault(call, length):
                     return True
                 shortest = length
             above = self.parent[above]
         return False
 
-    def _graph(self, roots: list[int], stopped: str | None) -> GoalGraph:
+    def graph(self) -> GoalGraph:
+        """The goal graph as far as it has been explored."""
+        stopped = self.stopped
         n = len(self.goals)
         source = _ints(self.source)
         # A goal is expanded at once, so edges come grouped by source, but not in its order.
@@ -233,7 +269,7 @@ class _Exploration:
             target=_ints(self.target)[order],
             choices=[self.choices[i] for i in order.tolist()],
             twin=place[_ints(self.twin)[order]],
-            roots=_ints(roots),
+            roots=_ints(self.roots),
             open=_ints([*self.cut_by_depth, *self.queue]) if stopped else _ints([]),
             first=first,
             stopped=stopped,

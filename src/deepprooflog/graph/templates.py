@@ -44,15 +44,33 @@ class Batch:
     interner: Interner
 
 
-def bundle(
-    program: Program,
-    queries: Sequence[Query],
-    budget: Budget | None = None,
-    *,
-    which: Sequence[int] | None = None,
-    track_answers: bool = False,
-) -> Batch:
-    """Explore a batch of queries (or `which` of them), each template once."""
+@dataclass(frozen=True)
+class Shared:
+    """A goal that several queries are up to their tensors: slots and position of each query."""
+
+    template: Goal
+    slots: Ints  # [B, slots] into the bank
+    queries: Ints  # [B] positions in the batch
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Queries by template: those that share one, and those that are alone in theirs."""
+
+    goals: dict[int, Goal]  # by position in the batch, over bank slots
+    shared: list[Shared]
+    alone: list[int]
+    bank: list[object]
+    interner: Interner
+
+    @property
+    def identity(self) -> Ints:
+        """The slot matrix [1, slots] of goals over bank slots."""
+        return np.arange(len(self.bank), dtype=np.int64)[None, :]
+
+
+def group(queries: Sequence[Query], which: Sequence[int] | None = None) -> Groups:
+    """Sort queries (or `which` of them) by template."""
     interner = Interner()
     bank, placed = place_tensors(queries)
     goals: dict[int, Goal] = {}
@@ -64,28 +82,43 @@ def bundle(
         row = [slots[s] for s in order]
         goals[i] = start(renumber(query.atoms, slots)[0], interner)
         templates.setdefault(template, []).append((i, row))
-    bundles: list[Bundle] = []
+    shared: list[Shared] = []
     alone: list[int] = []
     for template, rows in templates.items():
         if len(rows) == 1:
             alone.append(rows[0][0])
             continue
-        graph = explore(program, [template], interner, budget, track_answers=track_answers)
         matrix = np.asarray([row for _, row in rows], dtype=np.int64).reshape(len(rows), -1)
-        bundles.append(Bundle(graph, matrix, np.asarray([[i] for i, _ in rows], dtype=np.int64)))
-    if alone:
-        identity = np.arange(len(bank), dtype=np.int64)[None, :]
-        together = [alone]
-        while together:
-            group = together.pop()
-            roots = [goals[i] for i in group]
-            graph = explore(program, roots, interner, budget, track_answers=track_answers)
-            if graph.complete or len(group) == 1:
-                bundles.append(Bundle(graph, identity, np.asarray([group], dtype=np.int64)))
-            else:
-                # One query without an end should not cost the others their graphs.
-                together.extend([i] for i in group)
-    return Batch(goals, bundles, bank, interner)
+        shared.append(Shared(template, matrix, np.asarray([i for i, _ in rows], dtype=np.int64)))
+    return Groups(goals, shared, alone, bank, interner)
+
+
+def bundle(
+    program: Program,
+    queries: Sequence[Query],
+    budget: Budget | None = None,
+    *,
+    which: Sequence[int] | None = None,
+    track_answers: bool = False,
+) -> Batch:
+    """Explore a batch of queries (or `which` of them), each template once."""
+    groups = group(queries, which)
+    goals, interner = groups.goals, groups.interner
+    bundles: list[Bundle] = []
+    for item in groups.shared:
+        graph = explore(program, [item.template], interner, budget, track_answers=track_answers)
+        bundles.append(Bundle(graph, item.slots, item.queries[:, None]))
+    together = [groups.alone] if groups.alone else []
+    while together:
+        some = together.pop()
+        roots = [goals[i] for i in some]
+        graph = explore(program, roots, interner, budget, track_answers=track_answers)
+        if graph.complete or len(some) == 1:
+            bundles.append(Bundle(graph, groups.identity, np.asarray([some], dtype=np.int64)))
+        else:
+            # One query without an end should not cost the others their graphs.
+            together.extend([i] for i in some)
+    return Batch(goals, bundles, groups.bank, interner)
 
 
 def place_tensors(queries: Sequence[Query]) -> tuple[list[object], list[list[int]]]:

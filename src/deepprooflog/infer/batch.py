@@ -2,7 +2,7 @@
 
     unfolded   from templates: chains of small matrices, or shapes solved level by level
     graphs     the goal graph, step by step
-    tabled     where the goal graph has no end
+    tabled     where the goal graph has no end, or outgrows the tables
 
 A compiled batch keeps structure only: tensors stay in its bank, which can be replaced, and a
 selection of its queries can be evaluated by itself, so that one compilation serves all epochs.
@@ -18,23 +18,21 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepprooflog.errors import Inexact
-from deepprooflog.graph.describe import goal_text
-from deepprooflog.graph.explore import RECURSION
+from deepprooflog.graph.explore import RECURSION, Exploration
 from deepprooflog.graph.flat import Asked as AskedRows
 from deepprooflog.graph.flat import Ints, flatten, row_starts
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.macro import Templates
 from deepprooflog.graph.pattern import WholeTensors
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.graph.templates import Bundle, bundle, place_tensors
+from deepprooflog.graph.templates import Bundle, Groups, group, place_tensors
 from deepprooflog.graph.unfold import unfold
 from deepprooflog.infer.bank import Bank, moved, replaced, stacked
 from deepprooflog.infer.chain import Chains, chain_log_prob, find_chains
 from deepprooflog.infer.exact import Layered, layered, log_values
+from deepprooflog.infer.method import FIRST, Method, over_budget, write_down
 from deepprooflog.infer.shapes import Shape, find_shapes, shape_log_prob
-from deepprooflog.infer.success import refuse_growing
-from deepprooflog.infer.tabled import Tabled, tabulate
+from deepprooflog.infer.tabled import Tabled
 from deepprooflog.infer.tabled_grad import tabled_log_values
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.clause import Clause
@@ -79,9 +77,10 @@ class GraphPart:
 
 @dataclass(frozen=True)
 class TabledPart:
-    """One tabled query."""
+    """The tables of one query, or of several that differ only in their tensors."""
 
-    query: int
+    queries: Ints  # [B] positions in the batch
+    slots: Ints  # [B, slots] into the bank
     tabled: Tabled
     table: EdgeTable
 
@@ -119,26 +118,95 @@ def compile_batch(
     local: bool,
     budget: Budget | None = None,
     unfolding: bool = True,
+    method: Method = "auto",
 ) -> Compiled:
-    """Build the graphs of a batch of queries; without `unfolding`, by goal graphs alone."""
+    """Build the graphs or tables of a batch of queries; without `unfolding`, each from its goal."""
+    budget = (budget or Budget()).start()
     bank, placed = place_tensors(queries)
     unfolded: list[UnfoldedPart] = []
     rest = np.arange(len(queries))
-    if local and unfolding and any(_has_parts(q) for q in queries):
+    if local and unfolding and method != "tabled" and _may_unfold(program, queries, budget):
         unfolded, rest = _unfold(program, queries, placed, budget)
-    graphs: list[GraphPart] = []
-    tabled: list[TabledPart] = []
-    batch = bundle(program, queries, budget, which=rest.tolist())
-    for item in batch.bundles:
-        if item.graph.complete:
-            table = edge_table(item.graph.choices)
-            graphs.append(GraphPart(item, table, layered(schedule(item.graph))))
-            continue
-        for i in item.queries.reshape(-1).tolist():
-            tabled.append(_tabulate(program, i, batch.goals[i], item.graph, local, budget))
+    parts = _write_down(program, group(queries, rest.tolist()), local, budget, method)
     return Compiled(
-        len(queries), lambda i: str(queries[i]), unfolded, graphs, tabled, stacked(bank)
-    )
+        len(queries), lambda i: str(queries[i]), unfolded,
+        [p for p in parts if isinstance(p, GraphPart)],
+        [p for p in parts if isinstance(p, TabledPart)],
+        stacked(bank),
+    )  # fmt: skip
+
+
+def _write_down(
+    program: Program, groups: Groups, local: bool, budget: Budget, method: Method
+) -> list[GraphPart | TabledPart]:
+    """A goal graph or tables for each template, and for the queries that are alone in theirs."""
+    parts: list[GraphPart | TabledPart] = []
+
+    def add(goal: Goal, slots: Ints, queries: Ints) -> None:
+        written = write_down(
+            program, goal, groups.interner, local=local, budget=budget, method=method
+        )
+        if not written.complete:
+            raise over_budget(goal, written.stopped)
+        if written.graph is not None:
+            parts.append(_graph_part(Bundle(written.graph, slots, queries[:, None])))
+        else:
+            assert written.table is not None
+            table = edge_table(written.table.system.choices)
+            parts.append(TabledPart(queries, slots, written.table, table))
+
+    for item in groups.shared:
+        add(item.template, item.slots, item.queries)
+    alone = np.asarray(groups.alone, dtype=np.int64)
+    together = _together(program, groups, local, budget, method)
+    if together is not None:
+        return [*parts, _graph_part(Bundle(together, groups.identity, alone[None, :]))]
+    for query in groups.alone:
+        add(groups.goals[query], groups.identity, np.asarray([query], dtype=np.int64))
+    return parts
+
+
+def _together(
+    program: Program, groups: Groups, local: bool, budget: Budget, method: Method
+) -> GoalGraph | None:
+    """One graph for all queries that are alone in their templates; None when it is not complete.
+
+    Where tables may do better, it has a first turn for each of its queries.
+    """
+    if len(groups.alone) < 2 or method == "tabled":
+        return None
+    roots = [groups.goals[i] for i in groups.alone]
+    exploration = Exploration(program, roots, groups.interner, budget)
+    turns = local and method == "auto" and budget.max_depth is None
+    exploration.advance(FIRST * len(roots) if turns else None)
+    return exploration.graph() if exploration.complete else None
+
+
+def _graph_part(item: Bundle) -> GraphPart:
+    return GraphPart(item, edge_table(item.graph.choices), layered(schedule(item.graph)))
+
+
+def _may_unfold(program: Program, queries: Sequence[Query], budget: Budget) -> bool:
+    """True when patterns can help, the goals are not seen to grow, and no limit counts goals.
+
+    What unfolding meets are templates and their instances: a limit on goals, depth or the steps of
+    a guard that is tighter than the default would not mean what it says.
+    """
+    if not any(_has_parts(q) for q in queries):
+        return False
+    default = Budget()
+    if budget.max_depth is not None or budget.max_steps is not None:
+        return False
+    for limit, least in (
+        (budget.max_goals, default.max_goals),
+        (budget.max_atoms, default.max_atoms),
+    ):
+        if limit is not None and least is not None and limit < least:
+            return False
+    interner = Interner()
+    glimpse = Exploration(program, [start(queries[0].atoms, interner)], interner, budget)
+    glimpse.advance(FIRST)
+    return glimpse.stopped != RECURSION
 
 
 def _has_parts(query: Query) -> bool:
@@ -188,31 +256,6 @@ def _banked(own: Ints, placed: Sequence[Sequence[int]]) -> Ints:
     return np.take_along_axis(table, own.reshape(len(placed), -1), axis=1).reshape(own.shape)
 
 
-def _tabulate(
-    program: Program, number: int, goal: Goal, graph: GoalGraph, local: bool,
-    budget: Budget | None,
-) -> TabledPart:  # fmt: skip
-    refuse_growing(graph, local)
-    if not local:
-        raise over_budget(goal, graph.stopped)
-    interner = Interner()
-    table = tabulate(program, interner.goal(goal.atoms), interner, budget)
-    if not table.complete:
-        raise over_budget(goal, table.stopped)
-    return TabledPart(number, table, edge_table(table.system.choices))
-
-
-def over_budget(goal: Goal, stopped: str | None) -> Inexact:
-    """Neither method ended within the budget."""
-    wider = "a larger budget" if stopped in (None, RECURSION) else f"a larger {stopped}"
-    return Inexact(
-        f"{goal_text(goal)} was not solved within the budget ({stopped})",
-        lower=0.0,
-        upper=None,
-        hint=f"{wider}, or Model.bounds for what can be said within the budget",
-    )
-
-
 def batch_log_prob(
     compiled: Compiled,
     networks: Mapping[str, Network],
@@ -241,7 +284,7 @@ def batch_log_prob(
     graphs, tabled = compiled.graphs, compiled.tabled
     if wanted is not None:
         graphs = [g for g in graphs if np.isin(g.bundle.queries, wanted).any()]
-        tabled = [t for t in tabled if t.query in wanted]
+        tabled = [_selected(t, wanted) for t in tabled if np.isin(t.queries, wanted).any()]
     more_places, more = _graph_values(compiled, graphs, tabled, networks, labels, scorer)
     return _in_order([*places, *more_places], [*values, *more], compiled.queries, wanted, labels)
 
@@ -295,9 +338,8 @@ def _graph_values(
     scorer: Scorer,
 ) -> tuple[list[Ints], list[Tensor]]:
     device = labels.logits.device
-    identity = np.arange(len(compiled.bank), dtype=np.int64)[None, :]
     asked = [Asked(p.table, p.bundle.graph, p.bundle.slots) for p in graphs]
-    asked += [Asked(t.table, None, identity) for t in tabled]
+    asked += [Asked(t.table, None, t.slots) for t in tabled]
     bank = [t.to(device) for t in compiled.bank]
     weights = edge_weights(asked, bank, networks, labels, scorer)
     places: list[Ints] = []
@@ -310,10 +352,17 @@ def _graph_values(
         places.append(part.bundle.queries.reshape(-1))
     for item, w in zip(tabled, weights[len(graphs) :], strict=True):
         unknowns = list(item.tabled.answers.values())
-        log = tabled_log_values(item.tabled.system, w[:, 0])
-        values.append(log[unknowns] if unknowns else log.new_full((1,), -torch.inf))
-        places.append(np.asarray([item.query]))
+        for column in w.T:
+            log = tabled_log_values(item.tabled.system, column)
+            values.append(log[unknowns] if unknowns else log.new_full((1,), -torch.inf))
+        places.append(item.queries)
     return places, values
+
+
+def _selected(part: TabledPart, wanted: Ints) -> TabledPart:
+    """The queries of a part that are wanted."""
+    here = np.isin(part.queries, wanted)
+    return replace(part, queries=part.queries[here], slots=part.slots[here])
 
 
 def _in_order(

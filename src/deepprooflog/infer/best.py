@@ -1,9 +1,12 @@
-"""The most probable derivation, on goal graphs and on tabled systems."""
+"""The most probable derivation of a query, by its goal graph or by its tables."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +15,70 @@ from deepprooflog.errors import Inexact
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
+from deepprooflog.infer.method import Method, over_budget, write_down
 from deepprooflog.infer.polynomial import System
 from deepprooflog.infer.semiring import MaxSemiring, evaluate
+from deepprooflog.infer.tabled import ONE
+from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.choice import Choice
+from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.program import Program
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The steps of a best derivation, their log weights, and the method that found it."""
+
+    choices: list[Choice]
+    log_weights: list[float]
+    method: Literal["graph", "tabled"]
+
+
+@no_collection()
+def best_derivation(
+    program: Program,
+    goal: Goal,
+    interner: Interner,
+    weigh: Callable[[GoalGraph | None, Sequence[Choice]], Floats],
+    *,
+    local: bool = True,
+    budget: Budget | None = None,
+    method: Method = "auto",
+) -> Best | None:
+    """The most probable derivation of a goal; None when there is none.
+
+    Raises `Inexact` when a better one than any that was met may lie outside the budget.
+    """
+    written = write_down(program, goal, interner, local=local, budget=budget, method=method)
+    if written.graph is not None:
+        graph = written.graph
+        weights = weigh(graph, graph.choices)
+        path = best_path(graph, weights, int(graph.roots[0]))
+        if path is None:
+            return None
+        return Best([graph.choices[e] for e in path], [float(weights[e]) for e in path], "graph")
+    assert written.table is not None
+    if not written.complete:
+        raise over_budget(goal, written.stopped)
+    system = written.table.system
+    weights = weigh(None, system.choices)
+    unknown = next(iter(written.table.answers.values()), None)
+    steps = None if unknown is None else best_steps(system, weights, unknown)
+    return None if steps is None else Best(*steps, "tabled")
+
+
+def best_steps(
+    system: System, weights: Floats, unknown: int
+) -> tuple[list[Choice], list[float]] | None:
+    """The resolution steps of the best derivation of an unknown, with their log weights."""
+    path = best_productions(system, weights, unknown)
+    if path is None:
+        return None
+    path = [p for p in path if system.choices[p] is not ONE]
+    return [system.choices[p] for p in path], [float(weights[p]) for p in path]
 
 
 def best_path(graph: GoalGraph, weights: Floats, root: int) -> list[int] | None:

@@ -19,17 +19,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deepprooflog.graph.explore import explore
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import Schedule, schedule
-from deepprooflog.infer.batch import over_budget
-from deepprooflog.infer.best import best_path, best_productions
+from deepprooflog.infer.best import best_path, best_steps
 from deepprooflog.infer.ending import Ending, best_of, ending_in, log_weight
+from deepprooflog.infer.method import Method, over_budget, write_down
 from deepprooflog.infer.moves import BindsNothing, Moves
 from deepprooflog.infer.polynomial import solve
 from deepprooflog.infer.prefixes import PrefixSearch, Spent, substitute
-from deepprooflog.infer.success import SPENT, Weigh, answer_weights, check_one, refuse_growing
-from deepprooflog.infer.tabled import ONE, tabulate
+from deepprooflog.infer.success import Weigh, answer_weights, check_one
+from deepprooflog.infer.tabled import Tabled
 from deepprooflog.infer.values import log_evaluate
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
@@ -83,25 +82,33 @@ def likely_answers(
     local: bool = True,
     budget: Budget | None = None,
     steps: int = STEPS,
+    method: Method = "auto",
 ) -> list[Likely]:
     """The `top` most probable answers, best first; fewer where there are fewer.
 
     When `steps` end the search early, what was found is followed by the best answer at hand, which
     is not certain to be the next one.
     """
-    budget = budget or Budget()
-    graph = explore(program, [goal], interner, budget, keep_bound=True)
-    refuse_growing(graph, local)
-    if not graph.complete:
-        listed = _tabled(graph, goal, interner, weigh, local, budget)
+    budget = (budget or Budget()).start()
+    written = write_down(
+        program, goal, interner, local=local, budget=budget, method=method, keep_bound=True
+    )
+    if not written.complete:
+        raise over_budget(goal, written.stopped)
+    graph = written.graph
+    if graph is None:
+        assert written.table is not None
+        listed = _tabled(written.table, weigh)
         return _most_probable(listed, top) if by == "answer" else _best_derived(listed)
     whole = Weighed(graph, weigh(graph, graph.choices), schedule(graph))
     if by == "derivation":
         return _by_derivation(whole, interner)
     try:
-        search = PrefixSearch(Moves(*whole), steps, budget.max_seconds)
+        search = PrefixSearch(Moves(*whole), steps, budget)
     except BindsNothing:
-        found = answer_weights(program, goal, interner, weigh, local=local, budget=budget)
+        found = answer_weights(
+            program, goal, interner, weigh, local=local, budget=budget, method=method
+        )
         return _most_probable(_listed(whole, found, top + 1), top)
     return _by_prefixes(search, whole, interner, top)
 
@@ -189,15 +196,8 @@ def _listed(whole: Weighed, found: dict[tuple[Term, ...], float], top: int) -> l
     return [_likely(whole, a, log, True, -math.inf, "answers") for a, log in best]
 
 
-def _tabled(
-    graph: GoalGraph, goal: Goal, interner: Interner, weigh: Weigh, local: bool, budget: Budget
-) -> list[Likely]:
-    """All answers by tabling, most probable first."""
-    if not local or graph.stopped in SPENT:
-        raise over_budget(goal, graph.stopped)
-    table = tabulate(graph.program, goal, interner, budget)
-    if not table.complete:
-        raise over_budget(goal, table.stopped)
+def _tabled(table: Tabled, weigh: Weigh) -> list[Likely]:
+    """All answers by tables, most probable first."""
     system = table.system
     weights = weigh(None, system.choices)
     log = solve(system, weights)
@@ -205,10 +205,8 @@ def _tabled(
     for answer, unknown in sorted(table.answers.items(), key=lambda item: -float(log[item[1]])):
         value = float(log[unknown])
         check_one(value, f"the answer ({', '.join(map(write_term, answer))})")
-        path = best_productions(system, weights, unknown)
-        if path is not None:
-            path = [p for p in path if system.choices[p] is not ONE]
-            steps = [system.choices[p] for p in path], [float(weights[p]) for p in path]
+        steps = best_steps(system, weights, unknown)
+        if steps is not None:
             result.append(Likely(answer, value, True, -math.inf, "answers", *steps))
     return result
 

@@ -13,7 +13,6 @@ second, and so on. Nothing is approximated; what a budget may do is end the sear
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -21,6 +20,7 @@ from typing import NamedTuple
 
 from deepprooflog.infer.moves import Moves, log_add
 from deepprooflog.infer.semiring import LogSemiring
+from deepprooflog.logic.budget import Budget
 from deepprooflog.syntax.terms import Functor, Struct, Term, Var, is_ground, variables
 
 Item = tuple[int, tuple[Term, ...]]
@@ -63,10 +63,10 @@ class Spent(Exception):
 class PrefixSearch:
     """A* over the prefixes of a query's answers; iterate for (answer, log p), best first."""
 
-    def __init__(self, moves: Moves, states: int, seconds: float | None = None) -> None:
+    def __init__(self, moves: Moves, states: int, budget: Budget | None = None) -> None:
         self.moves = moves
         self.left = states
-        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._budget = (budget or Budget()).start()
         self._heap: list[tuple[float, int, int, Prefix]] = []
         self._pushed = 0
         # More moves than this without deciding a place: a cycle that binds other places for ever.
@@ -101,7 +101,7 @@ class PrefixSearch:
         if not self._heap:
             return None
         prefix = self._heap[0][3]
-        self.left, self._deadline = limit, None
+        self.left, self._budget = limit, Budget()
         try:
             while not prefix.whole:
                 prefix = max(self._continued(prefix), key=lambda p: p.bound)
@@ -120,7 +120,7 @@ class PrefixSearch:
 
     def _spend(self) -> None:
         self.left -= 1
-        if self.left < 0 or (self._deadline is not None and time.monotonic() > self._deadline):
+        if self.left < 0 or self._budget.late:
             raise Spent
 
     def _continued(self, prefix: Prefix) -> list[Prefix]:

@@ -1,9 +1,7 @@
-"""Success probabilities by whichever exact method ends: goal graph first, then tabling.
+"""Success probabilities and the probabilities of answers, exact where a method ends in time.
 
-The method is chosen as it goes: the goal graph, unless a call recurs below itself with a longer
-continuation (the graph has no end) or the graph outgrows its budget; then tabling by atom, where
-the scorer is local. When neither ends within the budget the result is a pair of bounds, and says
-so.
+How a query is written down is `infer.method`'s choice; here the equations are solved. When no
+method ends within the budget the result is a pair of bounds, and says so.
 """
 
 from __future__ import annotations
@@ -18,11 +16,14 @@ from numpy.typing import NDArray
 
 from deepprooflog.errors import Inexact, ProgramError
 from deepprooflog.graph.describe import goal_text
-from deepprooflog.graph.explore import RECURSION, explore
+from deepprooflog.graph.explore import RECURSION
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
+from deepprooflog.infer.best import best_productions
+from deepprooflog.infer.method import Method, write_down
 from deepprooflog.infer.polynomial import solve
-from deepprooflog.infer.tabled import Tabled, tabulate
+from deepprooflog.infer.semiring import BooleanSemiring, evaluate
+from deepprooflog.infer.tabled import Tabled
 from deepprooflog.infer.upper import at_most_one
 from deepprooflog.infer.values import log_evaluate, log_reach
 from deepprooflog.logic.budget import Budget
@@ -35,12 +36,8 @@ from deepprooflog.syntax.terms import Term
 from deepprooflog.syntax.writer import write_term
 
 Floats = NDArray[np.float64]
-Method = Literal["auto", "graph", "tabled"]
 Weigh = Callable[[GoalGraph | None, Sequence[Choice]], Floats]
 """Log weights of edges; the graph they belong to, or None for tabled productions."""
-
-# Limits that hold for the query as a whole: tables have no depth, and time is gone.
-SPENT = ("max_depth", "max_seconds")
 
 # Labels may add up to a little more than 1, step after step: this far above 1 is still 1.
 ABOVE_ONE = 1e-6
@@ -88,17 +85,14 @@ def success(
     method: Method = "auto",
 ) -> Success:
     """p_success(goal), exact where a method ends within the budget, else bounded."""
-    if method == "tabled":
-        _require_local(local)
-        return _by_table(tabulate(program, _closed(goal), interner, budget), weigh, goal)
-    graph = explore(program, [goal], interner, budget)
-    refuse_growing(graph, local)
-    if graph.complete or method == "graph" or not local or graph.stopped in SPENT:
-        return _by_graph(graph, weigh, goal)
-    tabled = _by_table(tabulate(program, _closed(goal), interner, budget), weigh, goal)
-    if tabled.stopped is None:
-        return tabled
-    bounded = _by_graph(graph, weigh, goal)
+    written = write_down(program, goal, interner, local=local, budget=budget, method=method)
+    if written.graph is None:
+        assert written.table is not None
+        return _by_table(written.table, weigh, goal)
+    bounded = _by_graph(written.graph, weigh, goal)
+    if written.table is None:
+        return bounded
+    tabled = _by_table(written.table, weigh, goal)
     lower = max(bounded.log_lower, tabled.log_lower)
     return replace(bounded, log_lower=lower, stopped=tabled.stopped)
 
@@ -115,30 +109,52 @@ def answer_weights(
     method: Method = "auto",
 ) -> dict[tuple[Term, ...], float]:
     """The log probability of each answer; raises Inexact, with those found, when some may miss."""
-    if method == "tabled":
-        _require_local(local)
-    else:
-        graph = explore(program, [goal], interner, budget, track_answers=True)
-        refuse_growing(graph, local)
-        if graph.complete or method == "graph" or not local or graph.stopped in SPENT:
-            return _all_answers(_answers_by_graph(graph, weigh), graph.stopped, graph.nodes)
-    table = tabulate(program, goal, interner, budget)
-    log = solve(table.system, weigh(None, table.system.choices))
-    found = {a: float(log[u]) for a, u in table.answers.items() if log[u] > -math.inf}
-    return _all_answers(found, table.stopped, table.system.unknowns)
+    written = write_down(
+        program, goal, interner, local=local, budget=budget, method=method, track_answers=True
+    )
+    found: dict[tuple[Term, ...], float] = {}
+    if written.graph is not None:
+        found = _answers_by_graph(written.graph, weigh)
+    if written.table is not None:
+        system = written.table.system
+        log = solve(system, weigh(None, system.choices))
+        for answer, unknown in written.table.answers.items():
+            value = max(float(log[unknown]), found.get(answer, -math.inf))
+            if value > -math.inf:
+                found[answer] = value
+    return _all_answers(found, written.stopped, written.goals)
 
 
-def _closed(goal: Goal) -> Goal:
-    """The goal with its answers left out: only whether it succeeds."""
-    return Goal(goal.atoms, (), goal.size)
-
-
-def _require_local(local: bool) -> None:
-    if not local:
-        raise ProgramError(
-            "tabling needs a scorer that reads only the leftmost atom",
-            hint='method="graph", or labels and networks on terms instead of embeddings',
-        )
+@no_collection()
+def has_proof(
+    program: Program,
+    goal: Goal,
+    interner: Interner,
+    weigh: Weigh,
+    *,
+    budget: Budget | None = None,
+) -> bool:
+    """True when some derivation has a weight; raises Inexact when none was met in time."""
+    written = write_down(program, goal, interner, budget=budget)
+    if written.graph is not None:
+        graph = written.graph
+        weights = [bool(w > -math.inf) for w in weigh(graph, graph.choices)]
+        if evaluate(schedule(graph), weights, BooleanSemiring())[int(graph.roots[0])]:
+            return True
+    if written.table is not None:
+        table = written.table
+        steps = weigh(None, table.system.choices)
+        for unknown in table.answers.values():
+            if best_productions(table.system, steps, unknown) is not None:
+                return True
+    if written.complete:
+        return False
+    raise Inexact(
+        f"no proof of {goal_text(goal)} within the budget ({written.stopped})",
+        lower=0.0,
+        upper=None,
+        hint=f"a larger {written.stopped}",
+    )
 
 
 def _all_answers(
@@ -238,16 +254,6 @@ def _answers_by_graph(graph: GoalGraph, weigh: Weigh) -> dict[tuple[Term, ...], 
     slack = label_slack(graph.first, graph.choices)
     reached, _ = log_reach(schedule(graph), weights, int(graph.roots[0]), slack)
     return {graph.goals[n].answer: log for n, log in reached.items()}
-
-
-def refuse_growing(graph: GoalGraph, local: bool) -> None:
-    """Goals without bound under a scorer that reads whole goals: no method applies."""
-    if graph.stopped == RECURSION and not local:
-        raise ProgramError(
-            f"{goal_text(graph.goals[int(graph.roots[0])])} has goals of unbounded length: a call "
-            "recurs in front of an ever longer continuation, and this scorer reads whole goals",
-            hint="use labels or networks on terms, which can be tabled, or bound the recursion",
-        )
 
 
 def check_one(value: float, goal: str) -> None:

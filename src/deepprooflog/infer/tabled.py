@@ -20,16 +20,17 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from deepprooflog.errors import ProofLogError
 from deepprooflog.graph.explore import LOOK
 from deepprooflog.infer.polynomial import System
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice, Weigher
-from deepprooflog.logic.clause import Frame, instantiate
-from deepprooflog.logic.goal import Goal, Interner, rename
+from deepprooflog.logic.clause import Clause, Frame, instantiate
+from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import Step, successors
-from deepprooflog.logic.unify import Trail, unify
-from deepprooflog.syntax.terms import Term, functor_of, variables
+from deepprooflog.syntax.terms import Struct, Term, Var, canonical_var, functor_of, variables
 
 ONE = Choice(Weigher.ONE)
 
@@ -61,45 +62,76 @@ def tabulate(
     program: Program, query: Goal, interner: Interner, budget: Budget | None = None
 ) -> Tabled:
     """The equations for a query's answers, by call and answer."""
-    return _Tabulation(program, interner, (budget or Budget()).start()).run(query)
+    tabulation = Tabulation(program, query, interner, budget)
+    tabulation.advance()
+    return tabulation.tabled()
 
 
-class _Tabulation:
-    """Calls, items and answers met so far, and what is still to be done with them."""
+class Tabulation:
+    """Calls, items and answers met so far, and what is still to be done with them.
 
-    def __init__(self, program: Program, interner: Interner, budget: Budget) -> None:
+    Like an exploration it can be interrupted; its work is counted alike, in atoms written and
+    equations found.
+    """
+
+    def __init__(
+        self, program: Program, query: Goal, interner: Interner, budget: Budget | None = None
+    ) -> None:
         self.program = program
         self.interner = interner
-        self.budget = budget
+        self.budget = (budget or Budget()).start()
         self.system = System()
-        self.tables: list[_Table] = []
+        self.tables: list[_Table] = [_Table(query)]
         self.number: dict[Goal, int] = {}
         self.items: dict[tuple[int, Goal], int] = {}
-        self.consumers: dict[int, Goal] = {}
+        self.consumers: dict[int, tuple[Goal, list[Var]]] = {}
+        self.clauses: dict[int, Clause] = {}  # the clause that an item is what is left of
         self.todo: deque[tuple[int, Goal, int]] = deque()
+        self.atoms = 0
+        self.stopped: str | None = None
+        self.system.add(self._item(0, query), ONE)
 
-    def run(self, query: Goal) -> Tabled:
-        root = _Table(query)
-        self.tables.append(root)
-        start = self._item(0, query)
-        self.system.add(start, ONE)
-        stopped = None
-        while self.todo:
-            stopped = self._limit()
-            if stopped is not None:
-                break
+    @property
+    def work(self) -> int:
+        """What has been done so far: equations found, and atoms written for their items."""
+        return len(self.system.choices) + self.atoms
+
+    @property
+    def complete(self) -> bool:
+        """True when no equation is missing."""
+        return self.stopped is None and not self.todo
+
+    @no_collection()
+    def advance(self, work: int | None = None) -> None:
+        """Advance items until none is left, the budget is spent, or so much work is done."""
+        while self.todo and self.stopped is None:
+            if work is not None and self.work >= work:
+                return
+            self.stopped = self._limit()
+            if self.stopped is not None:
+                return
             table, item, node = self.todo.popleft()
             try:
                 self._advance(table, item, node)
             except BudgetExceeded:
-                stopped = self._limit() or "max_steps"
-                break
-        return Tabled(self.system, root.answers, len(self.tables) - 1, stopped)
+                self.stopped = self._limit() or "max_steps"
+            except ProofLogError as error:
+                clause = self.clauses.get(node)
+                if error.line is None and clause is not None and clause.place is not None:
+                    error.file, error.line = clause.place.file, clause.place.line
+                raise
+
+    def tabled(self) -> Tabled:
+        """The equations as far as they have been found."""
+        return Tabled(self.system, self.tables[0].answers, len(self.tables) - 1, self.stopped)
 
     def _limit(self) -> str | None:
         limit = self.budget.max_goals
         if limit is not None and len(self.items) > limit:
             return "max_goals"
+        limit = self.budget.max_atoms
+        if limit is not None and self.atoms > limit:
+            return "max_atoms"
         return "max_seconds" if self.budget.late else None
 
     def _steps(self, goal: Goal) -> Iterator[Step]:
@@ -111,12 +143,15 @@ class _Tabulation:
             if not count % LOOK and self._limit() is not None:
                 raise BudgetExceeded("a call has more successors than the budget allows")
 
-    def _item(self, table: int, goal: Goal) -> int:
+    def _item(self, table: int, goal: Goal, clause: Clause | None = None) -> int:
         """The node of an item, made (and queued) when it is met first."""
         key = (table, goal)
         node = self.items.get(key)
         if node is None:
             node = self.items[key] = self.system.unknown()
+            self.atoms += len(goal.atoms)
+            if clause is not None:
+                self.clauses[node] = clause
             self.todo.append((table, goal, node))
         return node
 
@@ -126,16 +161,15 @@ class _Tabulation:
             return
         functor = functor_of(item.atoms[0])
         if functor is None or not self.program.defines(functor):
+            clause = self.clauses.get(node)
             for step in self._steps(item):
-                self.system.add(self._item(table, step.goal), step.choice, node)
+                self.system.add(self._item(table, step.goal, clause), step.choice, node)
             return
-        atoms, answer_terms = rename(item)
-        later = set(variables(*atoms[1:], *answer_terms))
-        used = [v for v in variables(atoms[0]) if v in later]
-        called = self._table(self.interner.goal(atoms[:1], used))
+        used = used_later(item)
+        called = self._table(self.interner.goal(item.atoms[:1], used))
         waiting = (node, table)
         self.tables[called].waiting.append(waiting)
-        self.consumers[node] = item
+        self.consumers[node] = (item, used)
         for answer, unknown in list(self.tables[called].answers.items()):
             self._resume(waiting, answer, unknown)
 
@@ -145,7 +179,7 @@ class _Tabulation:
             number = self.number[call] = len(self.tables)
             self.tables.append(_Table(call))
             for step in self._steps(call):
-                self.system.add(self._item(number, step.goal), step.choice)
+                self.system.add(self._item(number, step.goal, step.choice.clause), step.choice)
         return number
 
     def _answer(self, table: int, answer: tuple[Term, ...]) -> int:
@@ -160,15 +194,29 @@ class _Tabulation:
 
     def _resume(self, waiting: tuple[int, int], answer: tuple[Term, ...], unknown: int) -> None:
         node, table = waiting
-        atoms, answer_terms = rename(self.consumers[node])
-        later = set(variables(*atoms[1:], *answer_terms))
-        used = [v for v in variables(atoms[0]) if v in later]
-        trail: Trail = []
+        item, used = self.consumers[node]
+        # Variables that the call does not have stand for themselves; an answer's are fresh.
+        frame: Frame = [canonical_var(i) for i in range(item.size)]
         for var, value in zip(used, _fresh(answer), strict=True):
-            if not unify(var, value, trail, self.program.occurs_check):
-                return
-        goal = self.interner.goal(atoms[1:], answer_terms)
-        self.system.add(self._item(table, goal), ONE, node, unknown)
+            frame[var.index] = value
+        goal = self.interner.resolvent((), item, frame)
+        self.system.add(self._item(table, goal, self.clauses.get(node)), ONE, node, unknown)
+
+
+def used_later(item: Goal) -> list[Var]:
+    """The variables of an item's first atom that its other atoms or its answer have, too."""
+    own = variables(item.atoms[0])
+    if not own:
+        return own
+    wanted = set(own)
+    later: set[Var] = set()
+    for term in (*item.atoms[1:], *item.answer):
+        if type(term) is Struct and term.ground:
+            continue
+        later.update(v for v in variables(term) if v in wanted)
+        if len(later) == len(wanted):
+            break
+    return [v for v in own if v in later]
 
 
 def _fresh(answer: Sequence[Term]) -> list[Term]:
