@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepprooflog.graph.explore import RECURSION, Exploration
+from deepprooflog.graph.explore import Exploration
 from deepprooflog.graph.flat import Asked as AskedRows
 from deepprooflog.graph.flat import Ints, flatten, row_starts
 from deepprooflog.graph.goalgraph import GoalGraph
@@ -46,7 +46,7 @@ from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.score.slack import label_slack
 from deepprooflog.score.weigh import Asked, edge_weights, network_of, stack
-from deepprooflog.syntax.terms import Slot, Struct, deref
+from deepprooflog.syntax.terms import Slot, Struct, Term, deref
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def compile_batch(
     bank, placed = place_tensors(queries)
     unfolded: list[UnfoldedPart] = []
     rest = np.arange(len(queries))
-    if local and unfolding and method != "tabled" and _may_unfold(program, queries, budget):
+    if local and unfolding and _may_unfold(program, queries, budget, method):
         unfolded, rest = _unfold(program, queries, placed, budget)
     parts = _write_down(program, group(queries, rest.tolist()), local, budget, method)
     return Compiled(
@@ -186,27 +186,47 @@ def _graph_part(item: Bundle) -> GraphPart:
     return GraphPart(item, edge_table(item.graph.choices), layered(schedule(item.graph)))
 
 
-def _may_unfold(program: Program, queries: Sequence[Query], budget: Budget) -> bool:
-    """True when patterns can help, the goals are not seen to grow, and no limit counts goals.
+def _may_unfold(program: Program, queries: Sequence[Query], budget: Budget, method: Method) -> bool:
+    """True when unfolding is worth its while and a tight budget does not forbid it.
 
     What unfolding meets are templates and their instances: a limit on goals, depth or the steps of
-    a guard that is tighter than the default would not mean what it says.
+    a guard that is tighter than the default would not mean what it says. Where calls are nested the
+    templates may be as many as the goals, and the largest query shows whether tables do better.
     """
-    if not any(_has_parts(q) for q in queries):
+    if method == "tabled" or not any(_has_parts(q) for q in queries) or _tight(budget):
         return False
-    default = Budget()
-    if budget.max_depth is not None or budget.max_steps is not None:
-        return False
-    for limit, least in (
-        (budget.max_goals, default.max_goals),
-        (budget.max_atoms, default.max_atoms),
-    ):
-        if limit is not None and least is not None and limit < least:
-            return False
+    nested = [q for q in queries if program.nests(q.atoms)]
+    if not nested:
+        return True
     interner = Interner()
-    glimpse = Exploration(program, [start(queries[0].atoms, interner)], interner, budget)
-    glimpse.advance(FIRST)
-    return glimpse.stopped != RECURSION
+    largest = start(max(nested, key=_terms).atoms, interner)
+    return write_down(program, largest, interner, budget=budget, method=method).method == "graph"
+
+
+def _tight(budget: Budget) -> bool:
+    """True when a limit that counts goals or steps is lower than the default."""
+    default = Budget()
+    return any(
+        limit is not None and (usual is None or limit < usual)
+        for limit, usual in (
+            (budget.max_goals, default.max_goals),
+            (budget.max_atoms, default.max_atoms),
+            (budget.max_depth, default.max_depth),
+            (budget.max_steps, default.max_steps),
+        )
+    )
+
+
+def _terms(query: Query) -> int:
+    """How many terms a query is made of."""
+    count = 0
+    stack: list[Term] = list(query.atoms)
+    while stack:
+        term = deref(stack.pop())
+        count += 1
+        if type(term) is Struct:
+            stack.extend(term.args)
+    return count
 
 
 def _has_parts(query: Query) -> bool:

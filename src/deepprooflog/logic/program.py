@@ -77,6 +77,7 @@ class Program:
         self.predicates: Mapping[Functor, Predicate] = loaded.predicates
         self._left_out: Mapping[Functor, frozenset[Term]] = {}
         self._reaching: frozenset[Functor] | None = None
+        self._nesting: frozenset[Functor] | None = None
 
     @classmethod
     def of(
@@ -139,6 +140,20 @@ class Program:
             self._reaching = reaching(self.predicates)
         return functor in self._reaching
 
+    def nests(self, atoms: Iterable[Term]) -> bool:
+        """True when a query of these atoms may come upon calls that others wait behind.
+
+        >>> from deepprooflog.syntax.terms import Atom
+        >>> program = Program("p :- q, r. q :- r. r.")
+        >>> program.nests([Atom("p")]), program.nests([Atom("q")])
+        (True, False)
+        """
+        from deepprooflog.logic.reach import mentioned, nesting
+
+        if self._nesting is None:
+            self._nesting = nesting(self.predicates)
+        return any(f in self._nesting for atom in atoms for f in mentioned(atom))
+
     def without(self, fact: Struct | Atom) -> Program:
         """A view of the program with one fact left out (a training query that is itself a fact).
 
@@ -158,7 +173,7 @@ class Program:
         """The program with some predicates replaced or added."""
         view = copy.copy(self)
         view.predicates = {**self.predicates, **changed}
-        view._reaching = None
+        view._reaching = view._nesting = None
         return view
 
     def left_out(self, functor: Functor) -> frozenset[Term]:

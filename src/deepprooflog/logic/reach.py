@@ -1,4 +1,4 @@
-"""Which predicates may come upon a random choice: reachability in the call graph.
+"""Which predicates may come upon a random choice, or upon nested calls: reachability of calls.
 
 Guards (negation, `findall`, …) may not reach a labelled or neural predicate, and control
 constructs that do must be opened up into steps of their own. Reachability is by predicate, through
@@ -8,7 +8,7 @@ what a variable will be bound to is not known here and is caught when it is call
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from deepprooflog.logic.program import Predicate
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, deref
@@ -26,6 +26,30 @@ META = frozenset(
 
 def reaching(predicates: Mapping[Functor, Predicate]) -> frozenset[Functor]:
     """The predicates from which a labelled, trainable or neural predicate can be reached."""
+    return callers_of({f for f, p in predicates.items() if p.stochastic}, predicates)
+
+
+def nesting(predicates: Mapping[Functor, Predicate]) -> frozenset[Functor]:
+    """The predicates from which a clause can be reached that nests calls.
+
+    Such a clause has atoms that wait while a predicate with rules of its own is called, so that
+    goals may grow: grammars, recursion that is not last, a call of one long computation after
+    another.
+    """
+    ruled = {f for f, p in predicates.items() if any(c.body for c in p.entries.explicit())}
+    nested = {
+        functor
+        for functor, predicate in predicates.items()
+        for clause in predicate.entries.explicit()
+        if any(callee in ruled for atom in clause.body[:-1] for callee in mentioned(atom))
+    }
+    return callers_of(nested, predicates)
+
+
+def callers_of(
+    wanted: Iterable[Functor], predicates: Mapping[Functor, Predicate]
+) -> frozenset[Functor]:
+    """The predicates from which one of some predicates can be reached, these among them."""
     callers: dict[Functor, set[Functor]] = {}
     for functor, predicate in predicates.items():
         for clause in predicate.entries.explicit():
@@ -33,7 +57,7 @@ def reaching(predicates: Mapping[Functor, Predicate]) -> frozenset[Functor]:
                 for callee in mentioned(atom):
                     if callee in predicates:
                         callers.setdefault(callee, set()).add(functor)
-    found = {f for f, p in predicates.items() if p.stochastic}
+    found = set(wanted)
     todo = list(found)
     while todo:
         for caller in callers.get(todo.pop(), ()):
