@@ -6,7 +6,10 @@ They need no network and no torch. For programs with networks or an embedding sc
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from deepprooflog.errors import ProgramError
@@ -23,15 +26,17 @@ from deepprooflog.infer.success import (
 )
 from deepprooflog.logic.answers import answers_text, bindings_text, probability
 from deepprooflog.logic.body import conjunction
-from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.budget import Budget, BudgetExceeded, Spending
 from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
 from deepprooflog.logic.solver import Solver
+from deepprooflog.logic.watch import resident, watched
 from deepprooflog.score.edges import fractions
 from deepprooflog.score.fixed import fixed_weights
+from deepprooflog.syntax.terms import variables
 
 
 @no_collection()
@@ -49,8 +54,7 @@ def prob(
 
     Raises `Inexact`, with bounds, when the budget ends first.
     """
-    _, goal, interner = _begin(program, query)
-    result = _success(program, goal, interner, budget, method)
+    result, goal = _measure(program, query, budget, method)
     return probability(require_exact(result, goal))
 
 
@@ -63,8 +67,7 @@ def measure(
     method: Method = "auto",
 ) -> Success:
     """p_success(query) with its bounds, the method used and the number of goals."""
-    _, goal, interner = _begin(program, query)
-    return _success(program, goal, interner, budget, method)
+    return _measure(program, query, budget, method)[0]
 
 
 @no_collection()
@@ -80,8 +83,7 @@ def bounds(
     >>> bounds(Program("0.5 :: p :- p. 0.25 :: p."), "p", Budget(max_goals=100))
     (0.5, 0.5)
     """
-    _, goal, interner = _begin(program, query)
-    result = _success(program, goal, interner, budget, "auto")
+    result, _ = _measure(program, query, budget, "auto")
     return result.lower, result.upper
 
 
@@ -100,13 +102,12 @@ def answers(
     >>> answers(Program("0.3 :: p(a). 0.7 :: p(b)."), "p(X)")
     {'p(b)': 0.7, 'p(a)': 0.3}
     """
-    parsed = program.query(query)
-    interner = Interner()
-    goal = start(parsed.atoms, interner)
-    weights = answer_weights(
-        program, goal, interner, fixed_weights(program), budget=budget, method=method
-    )
-    return answers_text(parsed, program, weights)
+    with watched(budget) as limits:
+        parsed, goal, interner = _begin(program, query)
+        weights = answer_weights(
+            program, goal, interner, fixed_weights(program), budget=limits, method=method
+        )
+        return answers_text(parsed, program, weights)
 
 
 @no_collection()
@@ -118,15 +119,16 @@ def exact_fraction(
     >>> exact_fraction(Program("1/3 :: p :- p. 1/3 :: p."), "p")
     Fraction(1, 2)
     """
-    parsed, goal, interner = _begin(program, query)
-    graph = explore(program, [goal], interner, budget)
-    if not graph.complete:
-        raise ProgramError(
-            f"the goal graph of {parsed} is not finite within the budget ({graph.stopped})",
-            hint="exact fractions need a finite goal graph; prob() can table",
-        )
-    weights = fractions(graph.choices)
-    return evaluate(schedule(graph), weights, FractionSemiring())[int(graph.roots[0])]
+    with watched(budget) as limits:
+        parsed, goal, interner = _begin(program, query)
+        graph = explore(program, [goal], interner, limits)
+        if not graph.complete:
+            raise ProgramError(
+                f"the goal graph of {parsed} is not finite within the budget ({graph.stopped})",
+                hint="exact fractions need a finite goal graph; prob() can table",
+            )
+        weights = fractions(graph.choices)
+        return evaluate(schedule(graph), weights, FractionSemiring())[int(graph.roots[0])]
 
 
 @no_collection()
@@ -136,8 +138,9 @@ def provable(program: Program, query: str | Query, *, budget: Budget | None = No
     >>> provable(Program("p :- p. p :- q. q."), "p")
     True
     """
-    _, goal, interner = _begin(program, query)
-    return has_proof(program, goal, interner, fixed_weights(program), budget=budget)
+    with watched(budget) as limits:
+        _, goal, interner = _begin(program, query)
+        return has_proof(program, goal, interner, fixed_weights(program), budget=limits)
 
 
 def solve(
@@ -145,19 +148,66 @@ def solve(
 ) -> Iterator[dict[str, str]]:
     """The answers in plain SLD order, labels ignored: a dictionary from variable to Prolog text.
 
+    Of the budget's seconds only those count in which an answer is searched for.
+
     >>> list(solve(Program("p(a). p(b)."), "p(X)"))
     [{'X': 'a'}, {'X': 'b'}]
     """
-    parsed = program.query(query)
-    solver = Solver(program, occurs_check=program.occurs_check, budget=budget)
-    for _ in solver.run(conjunction(parsed.atoms)):
-        yield bindings_text(parsed, program)
+    limits = budget or Budget()
+    spending = Spending(limits)
+    since = resident() if limits.max_memory is not None else None
+    began = time.monotonic()
+    with watched(limits, since):
+        parsed = program.query(query)
+        solver = Solver(program, occurs_check=program.occurs_check, budget=spending)
+        search = solver.run(conjunction(parsed.atoms))
+        open_ = variables(*parsed.atoms)
+    left = None if limits.max_seconds is None else limits.max_seconds - time.monotonic() + began
+    try:
+        while True:
+            began = time.monotonic()
+            # A budget whose clock was started elsewhere has its own deadline.
+            if left is not None and limits.deadline is None:
+                spending.resume(began + left)
+                watch = watched(replace(limits, deadline=began + left), since)
+            else:
+                watch = watched(limits, since)
+            with watch:
+                answer = None
+                for _ in search:
+                    answer = bindings_text(parsed, program)
+                    break
+            if answer is None:
+                return
+            if left is not None:
+                left -= time.monotonic() - began
+            yield answer
+    finally:
+        # However the search was ended, the query's own variables are free again.
+        search.close()
+        for var in open_:
+            var.ref = None
 
 
 def _begin(program: Program, query: str | Query) -> tuple[Query, Goal, Interner]:
     parsed = program.query(query)
     interner = Interner()
     return parsed, start(parsed.atoms, interner), interner
+
+
+def _measure(
+    program: Program, query: str | Query, budget: Budget | None, method: Method
+) -> tuple[Success, Goal]:
+    goal: Goal | None = None
+    try:
+        with watched(budget) as limits:
+            _, goal, interner = _begin(program, query)
+            return _success(program, goal, interner, limits, method), goal
+    except BudgetExceeded as error:
+        if goal is None:
+            raise
+        # The watchdog ended what cannot be ended half-way: nothing is known.
+        return Success(-math.inf, None, False, "graph", 0, error.limit), goal
 
 
 def _success(

@@ -5,6 +5,7 @@ log p_success(q) = log Σ over derivations d of q of  Π p(G_{i+1} | G_i)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -30,12 +31,13 @@ from deepprooflog.infer.success import (
     success,
 )
 from deepprooflog.logic.answers import answers_text
-from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
+from deepprooflog.logic.watch import PRESERVED, watched
 from deepprooflog.proof.build import Derivation, build_proof
 from deepprooflog.proof.prediction import Prediction, prediction
 from deepprooflog.proof.tree import Proof
@@ -46,6 +48,10 @@ from deepprooflog.score.scorer import Scorer, Unit
 from deepprooflog.score.weigh import Asked, edge_weights
 
 Goals = Sequence[str | Query] | str | Query
+
+
+# An interruption may come when gradients are about to be switched on again.
+PRESERVED.append((torch.is_grad_enabled, torch.set_grad_enabled))
 
 
 class Model(nn.Module):
@@ -99,10 +105,11 @@ class Model(nn.Module):
         Goals are unfolded from templates where their structure allows it; `unfolding=False` builds
         every goal graph step by step. `method="tabled"` builds tables alone, `"graph"` none.
         """
-        return compile_batch(
-            self.program, self._queries(goals), local=self.scorer.local, budget=budget,
-            unfolding=unfolding, method=method,
-        )  # fmt: skip
+        with watched(budget) as limits:
+            return compile_batch(
+                self.program, self._queries(goals), local=self.scorer.local, budget=limits,
+                unfolding=unfolding, method=method,
+            )  # fmt: skip
 
     def log_prob(
         self,
@@ -117,16 +124,17 @@ class Model(nn.Module):
         `select` evaluates only these goals of a compiled batch, by number or by a boolean mask:
         a minibatch of a data set.
         """
-        compiled = (
-            goals if isinstance(goals, Compiled) else self.compile(goals, budget, method=method)
-        )
-        select = None if select is None else selection(select, len(compiled))
-        result = batch_log_prob(compiled, self._networks(), self.labels, self.scorer, select)
-        if not capturing():
-            for i in (result.detach() > ABOVE_ONE).nonzero()[:1, 0].tolist():
-                position = i if select is None else int(select[i])
-                check_one(float(result[i]), compiled.describe(position))
-        return result
+        with watched(budget) as limits:
+            compiled = (
+                goals if isinstance(goals, Compiled) else self.compile(goals, limits, method=method)
+            )
+            select = None if select is None else selection(select, len(compiled))
+            result = batch_log_prob(compiled, self._networks(), self.labels, self.scorer, select)
+            if not capturing():
+                for i in (result.detach() > ABOVE_ONE).nonzero()[:1, 0].tolist():
+                    position = i if select is None else int(select[i])
+                    check_one(float(result[i]), compiled.describe(position))
+            return result
 
     # -- single goals ----------------------------------------------------------------------------
 
@@ -134,11 +142,19 @@ class Model(nn.Module):
         self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
     ) -> Success:
         """p_success of a goal with its bounds and the method used, without gradients."""
-        query, state, interner = self._begin(goal)
-        return success(
-            self.program, state, interner, self._weigh(query), local=self.scorer.local,
-            budget=budget, method=method,
-        )  # fmt: skip
+        state: Goal | None = None
+        try:
+            with watched(budget) as limits:
+                query, state, interner = self._begin(goal)
+                return success(
+                    self.program, state, interner, self._weigh(query), local=self.scorer.local,
+                    budget=limits, method=method,
+                )  # fmt: skip
+        except BudgetExceeded as error:
+            if state is None:
+                raise
+            # The watchdog ended what cannot be ended half-way: nothing is known.
+            return Success(-math.inf, None, False, "graph", 0, error.limit)
 
     def prob(
         self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
@@ -162,25 +178,27 @@ class Model(nn.Module):
         Under a scorer that renormalises, an answer's probability differs from that of the ground
         goal: it is the weight of the derivations of the open goal that end in it.
         """
-        query, state, interner = self._begin(goal)
-        found = answer_weights(
-            self.program, state, interner, self._weigh(query), local=self.scorer.local,
-            budget=budget, method=method,
-        )  # fmt: skip
-        return answers_text(query, self.program, found)
+        with watched(budget) as limits:
+            query, state, interner = self._begin(goal)
+            found = answer_weights(
+                self.program, state, interner, self._weigh(query), local=self.scorer.local,
+                budget=limits, method=method,
+            )  # fmt: skip
+            return answers_text(query, self.program, found)
 
     def best_proof(
         self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
     ) -> Proof:
         """The most probable derivation of a goal, as a proof tree."""
-        query, state, interner = self._begin(goal)
-        best = best_derivation(
-            self.program, state, interner, self._weigh(query), local=self.scorer.local,
-            budget=budget, method=method,
-        )  # fmt: skip
-        if best is None:
-            raise ProgramError(f"{query} has no proof")
-        return build_proof(self.program, query, Derivation(best.choices, best.log_weights))
+        with watched(budget) as limits:
+            query, state, interner = self._begin(goal)
+            best = best_derivation(
+                self.program, state, interner, self._weigh(query), local=self.scorer.local,
+                budget=limits, method=method,
+            )  # fmt: skip
+            if best is None:
+                raise ProgramError(f"{query} has no proof")
+            return build_proof(self.program, query, Derivation(best.choices, best.log_weights))
 
     def predict(
         self,
@@ -202,12 +220,13 @@ class Model(nn.Module):
         >>> [(p.answer, p.probability, p.proof.probability) for p in model.predict("p(X)")]
         [('p(b)', 0.6, 0.3)]
         """
-        query, state, interner = self._begin(goal)
-        found = likely_answers(
-            self.program, state, interner, self._weigh(query), top=top, by=by,
-            local=self.scorer.local, budget=budget, steps=steps, method=method,
-        )  # fmt: skip
-        return [prediction(self.program, query, one) for one in found]
+        with watched(budget) as limits:
+            query, state, interner = self._begin(goal)
+            found = likely_answers(
+                self.program, state, interner, self._weigh(query), top=top, by=by,
+                local=self.scorer.local, budget=limits, steps=steps, method=method,
+            )  # fmt: skip
+            return [prediction(self.program, query, one) for one in found]
 
     def sample(
         self,
@@ -217,13 +236,18 @@ class Model(nn.Module):
         seed: int | None = None,
         max_depth: int = 10_000,
         memory: bool = False,
+        budget: Budget | None = None,
     ) -> list[Sample]:
-        """n derivations drawn from the model; see `Sample` for what each records."""
-        query, state, interner = self._begin(goal)
-        return sample(
-            self.program, state, interner, self._weigh(query), n, seed=seed, max_depth=max_depth,
-            memory=memory,
-        )  # fmt: skip
+        """n derivations drawn from the model; see `Sample` for what each records.
+
+        When the budget ends first, `BudgetExceeded` holds those drawn so far in `found`.
+        """
+        with watched(budget) as limits:
+            query, state, interner = self._begin(goal)
+            return sample(
+                self.program, state, interner, self._weigh(query), n, seed=seed,
+                max_depth=max_depth, memory=memory, budget=limits,
+            )  # fmt: skip
 
     # -- inside ----------------------------------------------------------------------------------
 

@@ -6,9 +6,13 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from deepprooflog.cli import answers, demo, evaluate, explain, prob, prove, query, solve, train
+from deepprooflog.cli.arguments import limits
 from deepprooflog.errors import ProofLogError
+from deepprooflog.logic.budget import BudgetExceeded
+from deepprooflog.logic.watch import watched
 
 COMMANDS = (prob, answers, solve, prove, train, evaluate, query, explain, demo)
 
@@ -58,8 +62,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     arguments = parser().parse_args(argv)
     try:
-        status: int = arguments.run(arguments)
+        # Loading the library takes a second or more where it needs torch, and is not the question.
+        if hasattr(arguments, "needs"):
+            import_module(arguments.needs)
+        with watched(limits(arguments)) as arguments.limits:
+            status: int = arguments.run(arguments)
         sys.stdout.flush()
+    except BudgetExceeded as error:
+        option = "--" + error.limit.replace("_", "-")
+        print(f"error: {error.message}\ntry: a larger {option}", file=sys.stderr)
+        return 3
+    except MemoryError:
+        print("error: there was not enough memory", file=sys.stderr)
+        return 3
     except ProofLogError as error:
         message = str(error)
         placeless = error.file is None and error.line is None

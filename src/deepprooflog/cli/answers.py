@@ -19,7 +19,7 @@ ends first, answers is empty, {exact: false, lower, upper} bound their sum, and 
 def add_parser(commands: Commands) -> None:
     parser = command(commands, "answers", "every answer with its probability", EXAMPLE)
     add_budget(parser, "goals")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, needs="deepprooflog.api")
 
 
 def run(arguments: argparse.Namespace) -> int:

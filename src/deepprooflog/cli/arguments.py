@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from deepprooflog.errors import ProgramError, SyntaxProblem
 
 if TYPE_CHECKING:
     from deepprooflog import Budget, Program
+
+_UNITS = {
+    "": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
+    "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40,
+}  # fmt: skip
+_SIZE = re.compile(rf"(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})", re.IGNORECASE)
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -31,25 +40,50 @@ def command(commands: Commands, name: str, summary: str, example: str) -> argpar
 
 
 def add_budget(parser: argparse.ArgumentParser, counts: str) -> None:
-    """`--max-goals` and `--max-seconds`, for work that may not end."""
-    group = parser.add_argument_group("budget")
+    """`--max-goals`, `--max-seconds` and `--max-memory`, for work that may not end."""
+    group = add_limits(parser)
     group.add_argument(
         "--max-goals", metavar="N", type=positive_integer, help=f"stop after N {counts}"
     )
+
+
+def add_limits(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """`--max-seconds` and `--max-memory`: they hold for the whole command, reading included."""
+    group = parser.add_argument_group("budget")
     group.add_argument(
         "--max-seconds", metavar="S", type=positive_seconds, help="stop after S seconds"
     )
+    group.add_argument(
+        "--max-memory", metavar="SIZE", type=positive_size,
+        help="stop at SIZE of memory (500MB, 2GB); default: three quarters of what is free",
+    )  # fmt: skip
+    return group
+
+
+def limits(arguments: argparse.Namespace) -> Budget:
+    """What the command as a whole may use; no limit for commands that take none."""
+    from deepprooflog.logic.budget import Budget
+    from deepprooflog.logic.watch import available
+
+    if not hasattr(arguments, "max_memory"):
+        return Budget()
+    if arguments.max_memory is None:
+        free = available()
+        memory = None if free is None else free * 3 // 4
+    else:
+        memory = arguments.max_memory
+    return Budget(max_seconds=arguments.max_seconds, max_memory=memory)
 
 
 def budget(arguments: argparse.Namespace, counts: str = "max_goals") -> Budget:
-    """The budget asked for; where the user gave no limit, the library's own.
+    """The budget asked for, its clock running since the command began.
 
     `counts` is the limit that `--max-goals` sets: a plain search has steps in place of goals.
     """
-    import deepprooflog as dpl
-
-    limits = {counts: arguments.max_goals, "max_seconds": arguments.max_seconds}
-    return dpl.Budget(**{name: limit for name, limit in limits.items() if limit is not None})
+    started: Budget = arguments.limits
+    if arguments.max_goals is None:
+        return started
+    return replace(started, **{counts: arguments.max_goals})
 
 
 def positive_integer(text: str) -> int:
@@ -79,6 +113,18 @@ def positive_seconds(text: str) -> float:
         value = math.nan
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"a number of seconds above 0 is needed, not {text!r}")
+    return value
+
+
+def positive_size(text: str) -> int:
+    """A size in bytes, with a unit.
+
+    >>> positive_size("500MB"), positive_size("2 GB"), positive_size("1.5GiB")
+    (500000000, 2000000000, 1610612736)
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None or (value := int(float(found[1]) * _UNITS[found[2].upper()])) < 1:
+        raise argparse.ArgumentTypeError(f"a size such as 500MB or 2GB is needed, not {text!r}")
     return value
 
 

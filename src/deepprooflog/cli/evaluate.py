@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, positive_integer
+from deepprooflog.cli.arguments import Commands, add_limits, positive_integer
 from deepprooflog.cli.explain import show
 
 EXAMPLE = """\
@@ -55,7 +55,8 @@ def add_parser(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", metavar="N", type=int, help="of the negatives; default: 0")
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
-    parser.set_defaults(run=run)
+    add_limits(parser)
+    parser.set_defaults(run=run, needs="deepprooflog.recipes.tasks")
 
 
 def run(arguments: argparse.Namespace) -> int:

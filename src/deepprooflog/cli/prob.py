@@ -21,7 +21,7 @@ false, probability is null, and upper is null where only the lower bound is know
 def add_parser(commands: Commands) -> None:
     parser = command(commands, "prob", "the success probability of a query", EXAMPLE)
     add_budget(parser, "goals")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, needs="deepprooflog.api")
 
 
 def run(arguments: argparse.Namespace) -> int:

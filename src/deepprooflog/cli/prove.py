@@ -29,7 +29,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there, not to the terminal")
     add_budget(parser, "goals")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, needs="deepprooflog.model")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, positive_integer
+from deepprooflog.cli.arguments import Commands, add_limits, positive_integer
 from deepprooflog.errors import DataError
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="default: the run's own")
     parser.add_argument("--data", metavar="DATA", help="default: the run's own")
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
-    parser.set_defaults(run=run)
+    add_limits(parser)
+    parser.set_defaults(run=run, needs="deepprooflog.recipes.tasks")
 
 
 def addition(folder: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:

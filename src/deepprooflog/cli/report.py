@@ -62,13 +62,16 @@ def note(message: str) -> None:
 
 def budget_note(error: ProofLogError, arguments: argparse.Namespace) -> None:
     """Say what the budget cut off and which option to raise."""
+    reached = getattr(error, "limit", None)
+    options = {
+        "max_goals": ("--max-goals", arguments.max_goals),
+        "max_seconds": ("--max-seconds", arguments.max_seconds),
+        "max_memory": ("--max-memory", arguments.max_memory),
+    }
     given = [
-        f"{option} (now {value})"
-        for option, value in (
-            ("--max-goals", arguments.max_goals),
-            ("--max-seconds", arguments.max_seconds),
-        )
-        if value is not None
+        option if value is None else f"{option} (now {value})"
+        for limit, (option, value) in options.items()
+        if value is not None or limit == reached
     ]
     exact = "not exact: " if isinstance(error, Inexact) else ""
     note(f"{exact}{error.message}\ntry: a larger {' or '.join(given or ['--max-goals'])}")

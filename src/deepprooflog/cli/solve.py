@@ -27,7 +27,7 @@ def add_parser(commands: Commands) -> None:
     parser = command(commands, "solve", "the answers in plain Prolog order", EXAMPLE)
     parser.add_argument("--limit", metavar="N", type=positive_integer, help="stop after N answers")
     add_budget(parser, "resolution steps")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, needs="deepprooflog.api")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -24,6 +24,7 @@ from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import successors
+from deepprooflog.logic.watch import current
 from deepprooflog.syntax.terms import Term, Var, variables
 
 # A goal's length at which its ancestors are searched for a repeating call; where none is found, the
@@ -32,6 +33,9 @@ from deepprooflog.syntax.terms import Term, Var, variables
 CHECK_LENGTH = 8
 
 RECURSION = "growing recursion"
+
+# The share of the time that is left in which goals are expanded: the rest is for evaluating them.
+SHARE = 0.75
 
 # Edges between two looks at the budget while one goal is expanded: a builtin such as
 # `between(1, inf, X)` never ends.
@@ -52,8 +56,9 @@ def explore(
 
     `keep_bound` keeps what each step binds, so that answers can be put together along a path.
     """
+    limits = (budget or Budget()).start().part(SHARE)
     search = Exploration(
-        program, roots, interner, budget, track_answers=track_answers, keep_bound=keep_bound
+        program, roots, interner, limits, track_answers=track_answers, keep_bound=keep_bound
     )
     search.advance()
     return search.graph()
@@ -76,6 +81,7 @@ class Exploration:
         self.program = program
         self.interner = interner
         self.budget = (budget or Budget()).start()
+        self.watch = current()
         self.track_answers = track_answers
         self.goals: list[Goal] = []
         self.number: dict[Goal, int] = {}
@@ -92,6 +98,9 @@ class Exploration:
         self.cut_by_depth: list[int] = []
         self.stopped: str | None = None
         self.roots = [self._node(self._project(g), -1) for g in roots]
+        # Nodes and edges of goals expanded in full, and the next goal to expand: set as one, since
+        # a watchdog may end the work between any two steps.
+        self.whole = (len(self.goals), 0, 0)
 
     @property
     def work(self) -> int:
@@ -116,34 +125,40 @@ class Exploration:
     @no_collection()
     def advance(self, work: int | None = None) -> None:
         """Expand goals until the exploration has ended, or has done so much work."""
+        try:
+            self._search(work)
+        except BudgetExceeded as error:
+            self.stopped = self._limit() or error.limit
+            self._forget()
+        if self.stopped is None and not self.queue and self.cut_by_depth:
+            self.stopped = "max_depth"
+
+    def _search(self, work: int | None) -> None:
+        max_depth = self.budget.max_depth
         while self.queue and self.stopped is None:
             if work is not None and len(self.choices) + self.atoms >= work:
                 return
             self.stopped = self._limit()
             if self.stopped is not None:
                 return
-            node = self.queue.popleft()
-            max_depth = self.budget.max_depth
+            node = self.queue[0]
+            grows = False
             if max_depth is not None and self.depth[node] >= max_depth:
                 self.cut_by_depth.append(node)
-                continue
-            nodes, edges = len(self.goals), len(self.choices)
-            try:
-                grows = self._expand(node)
-            except BudgetExceeded:
-                self.stopped = self._limit() or "max_steps"
-                self._forget(nodes, edges)
-                self.queue.appendleft(node)
-                return
-            except ProofLogError as error:
-                if error.line is None:
-                    self._blame(node, error)
-                raise
+            else:
+                try:
+                    grows = self._expand(node)
+                except BudgetExceeded:
+                    raise
+                except ProofLogError as error:
+                    if error.line is None:
+                        self._blame(node, error)
+                    raise
+            self.whole = (len(self.goals), len(self.choices), node + 1)
+            self.queue.popleft()
             # A limit on depth ends what would repeat for ever.
             if grows and max_depth is None:
                 self.stopped = RECURSION
-        if self.stopped is None and self.cut_by_depth:
-            self.stopped = "max_depth"
 
     def _limit(self) -> str | None:
         limit = self.budget.max_goals
@@ -152,7 +167,9 @@ class Exploration:
         limit = self.budget.max_atoms
         if limit is not None and self.atoms > limit:
             return "max_atoms"
-        return "max_seconds" if self.budget.late else None
+        if self.budget.late:
+            return "max_seconds"
+        return "max_memory" if self.watch is not None and self.watch.low else None
 
     def _expand(self, node: int) -> bool:
         """Add the edges out of a node; True when the derivation above it can repeat for ever."""
@@ -162,7 +179,9 @@ class Exploration:
         for step in successors(self.program, self.goals[node], self.interner, budget):
             edge = len(self.choices)
             if not edge % LOOK and self._limit() is not None:
-                raise BudgetExceeded("a goal has more successors than the budget allows")
+                raise BudgetExceeded(
+                    "a goal has more successors than the budget allows", limit="max_goals"
+                )
             goal = step.goal
             before = len(self.goals)
             projected = self._project(goal)
@@ -178,17 +197,20 @@ class Exploration:
                 grows = grows or self._repeats(target)
         return grows
 
-    def _forget(self, nodes: int, edges: int) -> None:
+    def _forget(self) -> None:
         """Take back an expansion that did not end: a goal is expanded in full or not at all."""
+        nodes, edges, following = self.whole
         del self.source[edges:], self.target[edges:], self.choices[edges:], self.twin[edges:]
         if self.bound is not None:
             del self.bound[edges:]
-        while self.queue and self.queue[-1] >= nodes:
-            self.queue.pop()
-        for goal in self.goals[nodes:]:
-            self.atoms -= len(goal.atoms)
-            del self.number[goal]
         del self.goals[nodes:], self.parent[nodes:], self.depth[nodes:], self.check[nodes:]
+        # Goals are met, queued and expanded in the order of their numbers.
+        self.queue = deque(n for n in range(following, nodes) if self.goals[n].atoms)
+        max_depth = self.budget.max_depth
+        if max_depth is not None:
+            self.cut_by_depth = [
+                n for n in range(following) if self.goals[n].atoms and self.depth[n] >= max_depth
+            ]
 
     def _blame(self, node: int, error: ProofLogError) -> None:
         """Point an error at the clause that brought in the node's leftmost atom."""

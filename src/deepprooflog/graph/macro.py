@@ -69,7 +69,7 @@ class Templates:
     def __init__(self, program: Program, interner: Interner, budget: Budget) -> None:
         self.program = program
         self.interner = interner
-        self.budget = budget
+        self.budget = budget.start()
         self.all: list[Template] = []
         self._number: dict[Goal, int] = {}
         self.goals = 0
@@ -98,6 +98,14 @@ class Templates:
             pattern, fill = reveal(template.pattern, opened, slots, contents, self.interner)
             found = template.cases[key] = (self.get(pattern).number, fill)
         return found
+
+    def look(self) -> None:
+        """Raise when the time is up."""
+        if self.budget.late:
+            raise BudgetExceeded(
+                f"the queries were not unfolded within {self.budget.max_seconds:g} s",
+                hint="a larger max_seconds", limit="max_seconds",
+            )  # fmt: skip
 
     def _expand(self, template: Template) -> None:
         template.ways = []
@@ -136,7 +144,8 @@ class Templates:
                 edges[node].append((number[target], choice))
             node += 1
             if limit is not None and self.goals + node > limit:
-                raise BudgetExceeded("the templates outgrow the budget")
+                raise BudgetExceeded("the templates outgrow the budget", limit="max_goals")
+            self.look()
         self.goals += node
         template.wanted = tuple(wanted)
         template.nodes, template.ways = collapse(
@@ -148,7 +157,12 @@ class Templates:
         looked = self._looked(goal)
         if looked:
             return looked, []
-        return {}, [(s.goal, s.choice) for s in successors(self.program, goal, self.interner)]
+        steps: list[tuple[Goal, Choice]] = []
+        for step in successors(self.program, goal, self.interner, self.budget.for_guard()):
+            steps.append((step.goal, step.choice))
+            if not len(steps) % 256:
+                self.look()
+        return {}, steps
 
     def _looked(self, goal: Goal) -> dict[int, bool]:
         if self._reads_all(goal):

@@ -69,12 +69,13 @@ def _unfold_one(templates: Templates, query: int, goal: Goal, result: Instances)
             number = met[key] = result.count
             result.depth.append(depth)
             if limit is not None and number > limit:
-                raise BudgetExceeded("the unfolded queries outgrow the budget")
+                raise BudgetExceeded("the unfolded queries outgrow the budget", limit="max_goals")
             waiting.append((template, tuple(slots), contents, number))
         return number
 
     result.roots.append(place(templates.get(pattern), slots, contents, 0))
     while waiting:
+        templates.look()
         template, own, contents, number = waiting.popleft()
         below = result.depth[number] + 1
         children = []

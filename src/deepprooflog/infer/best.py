@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Literal
 
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from deepprooflog.errors import Inexact
 from deepprooflog.graph.describe import goal_text
+from deepprooflog.graph.explore import explore
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.infer.method import Method, over_budget, write_down
+from deepprooflog.infer.foremost import best_first
+from deepprooflog.infer.method import Method, Weigh, over_budget, write_down
 from deepprooflog.infer.polynomial import System
 from deepprooflog.infer.semiring import MaxSemiring, evaluate
 from deepprooflog.infer.tabled import ONE
@@ -26,6 +28,12 @@ from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 
 Floats = NDArray[np.float64]
+
+# A graph of so few goals is looked at as a whole; a larger one best first, until so many goals are
+# met, for half of the time; then graph and tables take turns.
+FEW = 1_000
+SOME = 10_000
+HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ def best_derivation(
     program: Program,
     goal: Goal,
     interner: Interner,
-    weigh: Callable[[GoalGraph | None, Sequence[Choice]], Floats],
+    weigh: Weigh,
     *,
     local: bool = True,
     budget: Budget | None = None,
@@ -52,14 +60,20 @@ def best_derivation(
 
     Raises `Inexact` when a better one than any that was met may lie outside the budget.
     """
+    budget = (budget or Budget()).start()
+    if method == "auto" and local and budget.max_depth is None:
+        few = replace(budget, max_goals=min(budget.max_goals or FEW, FEW))
+        graph = explore(program, [goal], interner, few)
+        if graph.complete:
+            return _by_graph(graph, weigh)
+        # Best first an end may be found to a goal graph that has none.
+        some = replace(budget.part(HALF), max_goals=min(budget.max_goals or SOME, SOME))
+        with contextlib.suppress(Inexact):
+            first = best_first(program, goal, interner, weigh, some)
+            return None if first is None else Best(*first, "graph")
     written = write_down(program, goal, interner, local=local, budget=budget, method=method)
     if written.graph is not None:
-        graph = written.graph
-        weights = weigh(graph, graph.choices)
-        path = best_path(graph, weights, int(graph.roots[0]))
-        if path is None:
-            return None
-        return Best([graph.choices[e] for e in path], [float(weights[e]) for e in path], "graph")
+        return _by_graph(written.graph, weigh)
     assert written.table is not None
     if not written.complete:
         raise over_budget(goal, written.stopped)
@@ -68,6 +82,14 @@ def best_derivation(
     unknown = next(iter(written.table.answers.values()), None)
     steps = None if unknown is None else best_steps(system, weights, unknown)
     return None if steps is None else Best(*steps, "tabled")
+
+
+def _by_graph(graph: GoalGraph, weigh: Weigh) -> Best | None:
+    weights = weigh(graph, graph.choices)
+    path = best_path(graph, weights, int(graph.roots[0]))
+    if path is None:
+        return None
+    return Best([graph.choices[e] for e in path], [float(weights[e]) for e in path], "graph")
 
 
 def best_steps(

@@ -19,18 +19,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deepprooflog.graph.explore import SHARE
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import Schedule, schedule
 from deepprooflog.infer.best import best_path, best_steps
 from deepprooflog.infer.ending import Ending, best_of, ending_in, log_weight
-from deepprooflog.infer.method import Method, over_budget, write_down
+from deepprooflog.infer.method import Method, Weigh, over_budget, write_down
 from deepprooflog.infer.moves import BindsNothing, Moves
 from deepprooflog.infer.polynomial import solve
 from deepprooflog.infer.prefixes import PrefixSearch, Spent, substitute
-from deepprooflog.infer.success import Weigh, answer_weights, check_one
+from deepprooflog.infer.success import answer_weights, check_one
 from deepprooflog.infer.tabled import Tabled
 from deepprooflog.infer.values import log_evaluate
-from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
@@ -104,7 +105,7 @@ def likely_answers(
     if by == "derivation":
         return _by_derivation(whole, interner)
     try:
-        search = PrefixSearch(Moves(*whole), steps, budget)
+        search = PrefixSearch(Moves(*whole), steps, budget.part(SHARE))
     except BindsNothing:
         found = answer_weights(
             program, goal, interner, weigh, local=local, budget=budget, method=method
@@ -122,7 +123,7 @@ def _by_prefixes(
             found.append((_interned(answer, interner), log, True))
             if len(found) == top:
                 break
-    except Spent:
+    except (Spent, BudgetExceeded):
         others = search.others
         guess = _guess(search, whole, interner, {a for a, _, _ in found})
         if guess is not None:

@@ -18,19 +18,27 @@ machine. A budget's limits hold for each of the two, and its clock for both toge
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from deepprooflog.errors import Inexact, ProgramError
 from deepprooflog.graph.describe import goal_text
-from deepprooflog.graph.explore import RECURSION, Exploration
+from deepprooflog.graph.explore import RECURSION, SHARE, Exploration
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.infer.tabled import Tabled, Tabulation
 from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 
 Method = Literal["auto", "graph", "tabled"]
+
+Weigh = Callable[[GoalGraph | None, Sequence[Choice]], NDArray[np.float64]]
+"""Log weights of steps; the graph they belong to, or None for steps by themselves."""
 
 # The first turn of a goal graph: some hundredths of a second.
 FIRST = 4_000
@@ -93,7 +101,7 @@ def write_down(
     With `track_answers` answers are told apart by either method, with `keep_bound` by tables, and a
     graph keeps what its steps bind.
     """
-    budget = (budget or Budget()).start()
+    budget = (budget or Budget()).start().part(SHARE)
     if method not in ("auto", "graph", "tabled"):
         raise ProgramError(f"there is no method {method!r}", hint="auto, graph or tabled")
     closed = goal if track_answers or keep_bound else Goal(goal.atoms, (), goal.size)

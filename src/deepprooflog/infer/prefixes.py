@@ -67,6 +67,7 @@ class PrefixSearch:
         self.moves = moves
         self.left = states
         self._budget = (budget or Budget()).start()
+        self._continuing: Prefix | None = None
         self._heap: list[tuple[float, int, int, Prefix]] = []
         self._pushed = 0
         # More moves than this without deciding a place: a cycle that binds other places for ever.
@@ -81,7 +82,9 @@ class PrefixSearch:
     @property
     def others(self) -> float:
         """No answer that has not come up is more probable than this (a logarithm)."""
-        return self._heap[0][3].bound if self._heap else -math.inf
+        first = self._heap[0][3].bound if self._heap else -math.inf
+        # A watchdog may end the search while a prefix is replaced by its continuations.
+        return first if self._continuing is None else max(first, self._continuing.bound)
 
     def __iter__(self) -> Iterator[tuple[tuple[Term, ...], float]]:
         while self._heap:
@@ -92,9 +95,11 @@ class PrefixSearch:
                 continue
             # The prefix leaves the heap only when its continuations are there.
             below = self._continued(prefix)
+            self._continuing = prefix
             heappop(self._heap)
             for child in below:
                 self._add(child)
+            self._continuing = None
 
     def dive(self, limit: int) -> tuple[tuple[Term, ...], float] | None:
         """A whole answer in haste: the best prefix, continued by the best place after place."""

@@ -16,14 +16,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.goalgraph import GoalGraph
-from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
@@ -55,22 +55,44 @@ def sample(
     seed: int | None = None,
     max_depth: int = 10_000,
     memory: bool = False,
+    budget: Budget | None = None,
 ) -> list[Sample]:
-    """Draw n derivations; the steps out of each goal are found and weighed once."""
+    """Draw n derivations; the steps out of each goal are found and weighed once.
+
+    When the budget ends first, `BudgetExceeded` holds those drawn so far in `found`.
+    """
+    limits = (budget or Budget()).start()
+    one_step = replace(limits, max_depth=1, max_goals=None)
     rng = random.Random(seed)
     known: dict[Goal, tuple[GoalGraph, list[float]]] = {}
 
     def steps(state: Goal) -> tuple[GoalGraph, list[float]]:
         found = known.get(state)
         if found is None:
-            graph = explore(
-                program, [state], interner, Budget(max_depth=1, max_goals=None),
-                track_answers=True,
-            )  # fmt: skip
+            graph = explore(program, [state], interner, one_step, track_answers=True)
+            if graph.stopped not in (None, "max_depth"):
+                raise BudgetExceeded(
+                    f"the steps of a goal were not found within {graph.stopped}",
+                    hint=f"a larger {graph.stopped}", limit=graph.stopped,
+                )  # fmt: skip
             found = known[state] = (graph, np.exp(weigh(graph, graph.choices)).tolist())
         return found
 
-    return [_draw(goal, steps, rng, max_depth, memory) for _ in range(n)]
+    drawn: list[Sample] = []
+    try:
+        while len(drawn) < n:
+            if limits.late:
+                raise BudgetExceeded(
+                    f"{limits.max_seconds:g} s have gone", hint="a larger max_seconds",
+                    limit="max_seconds",
+                )  # fmt: skip
+            drawn.append(_draw(goal, steps, rng, max_depth, memory))
+    except BudgetExceeded as error:
+        raise BudgetExceeded(
+            f"{len(drawn):,} of {n:,} derivations were drawn: {error.message}",
+            hint=error.hint, limit=error.limit, found=drawn,
+        ) from None  # fmt: skip
+    return drawn
 
 
 def _draw(

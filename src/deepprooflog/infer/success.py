@@ -7,7 +7,6 @@ method ends within the budget the result is a pair of bounds, and says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,14 +19,13 @@ from deepprooflog.graph.explore import RECURSION
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.best import best_productions
-from deepprooflog.infer.method import Method, write_down
+from deepprooflog.infer.method import Method, Weigh, write_down
 from deepprooflog.infer.polynomial import solve
 from deepprooflog.infer.semiring import BooleanSemiring, evaluate
 from deepprooflog.infer.tabled import Tabled
 from deepprooflog.infer.upper import at_most_one
 from deepprooflog.infer.values import log_evaluate, log_reach
 from deepprooflog.logic.budget import Budget
-from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
@@ -36,9 +34,6 @@ from deepprooflog.syntax.terms import Term
 from deepprooflog.syntax.writer import write_term
 
 Floats = NDArray[np.float64]
-Weigh = Callable[[GoalGraph | None, Sequence[Choice]], Floats]
-"""Log weights of edges; the graph they belong to, or None for tabled productions."""
-
 # Labels may add up to a little more than 1, step after step: this far above 1 is still 1.
 ABOVE_ONE = 1e-6
 # Rounding that a result may carry and be called exact: a share of the probability, or of its

@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from deepprooflog.errors import ProofLogError
-from deepprooflog.graph.explore import LOOK
+from deepprooflog.graph.explore import LOOK, SHARE
 from deepprooflog.infer.polynomial import System
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice, Weigher
@@ -30,6 +31,7 @@ from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import Step, successors
+from deepprooflog.logic.watch import current
 from deepprooflog.syntax.terms import Struct, Term, Var, canonical_var, functor_of, variables
 
 ONE = Choice(Weigher.ONE)
@@ -62,7 +64,8 @@ def tabulate(
     program: Program, query: Goal, interner: Interner, budget: Budget | None = None
 ) -> Tabled:
     """The equations for a query's answers, by call and answer."""
-    tabulation = Tabulation(program, query, interner, budget)
+    limits = (budget or Budget()).start().part(SHARE)
+    tabulation = Tabulation(program, query, interner, limits)
     tabulation.advance()
     return tabulation.tabled()
 
@@ -80,6 +83,7 @@ class Tabulation:
         self.program = program
         self.interner = interner
         self.budget = (budget or Budget()).start()
+        self.watch = current()
         self.system = System()
         self.tables: list[_Table] = [_Table(query)]
         self.number: dict[Goal, int] = {}
@@ -104,6 +108,13 @@ class Tabulation:
     @no_collection()
     def advance(self, work: int | None = None) -> None:
         """Advance items until none is left, the budget is spent, or so much work is done."""
+        try:
+            self._advance_items(work)
+        except BudgetExceeded as error:
+            self.stopped = self._limit() or error.limit
+            self._trim()
+
+    def _advance_items(self, work: int | None) -> None:
         while self.todo and self.stopped is None:
             if work is not None and self.work >= work:
                 return
@@ -114,12 +125,20 @@ class Tabulation:
             try:
                 self._advance(table, item, node)
             except BudgetExceeded:
-                self.stopped = self._limit() or "max_steps"
+                raise
             except ProofLogError as error:
                 clause = self.clauses.get(node)
                 if error.line is None and clause is not None and clause.place is not None:
                     error.file, error.line = clause.place.file, clause.place.line
                 raise
+
+    def _trim(self) -> None:
+        """Drop a production that was not added in full: each that stands makes sense by itself."""
+        system = self.system
+        columns: list[list[Any]] = [system.target, system.choices, system.left, system.right]
+        whole = min(map(len, columns))
+        for column in columns:
+            del column[whole:]
 
     def tabled(self) -> Tabled:
         """The equations as far as they have been found."""
@@ -132,7 +151,9 @@ class Tabulation:
         limit = self.budget.max_atoms
         if limit is not None and self.atoms > limit:
             return "max_atoms"
-        return "max_seconds" if self.budget.late else None
+        if self.budget.late:
+            return "max_seconds"
+        return "max_memory" if self.watch is not None and self.watch.low else None
 
     def _steps(self, goal: Goal) -> Iterator[Step]:
         """The steps out of a goal, while the budget lasts: a builtin may have no last solution."""

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from deepprooflog.errors import ProgramError
+from deepprooflog.logic.clause import abstract, instantiate
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.syntax.terms import Term, Var, is_acyclic, variables
+from deepprooflog.syntax.terms import Term, Var, is_acyclic
 from deepprooflog.syntax.writer import Names, write_term
 
 
@@ -49,13 +50,11 @@ def probability(log: float) -> float:
 
 def answer_text(query: Query, program: Program, answer: Sequence[Term]) -> str:
     """The query under an answer, as Prolog text."""
-    free: list[Var] = variables(*query.atoms)
-    for var, value in zip(free, answer, strict=True):
-        var.ref = value
-    try:
-        return ", ".join(
-            write_term(a, operators=program.operators, priority=999) for a in query.atoms
-        )
-    finally:
-        for var in free:
-            var.ref = None
+    numbers: dict[Var, int] = {}
+    atoms = [abstract(a, numbers) for a in query.atoms]
+    values = list(answer)
+    assert len(values) == len(numbers)
+    return ", ".join(
+        write_term(instantiate(a, values), operators=program.operators, priority=999)  # type: ignore[arg-type]
+        for a in atoms
+    )

@@ -3,7 +3,8 @@
 As in SWI-Prolog where ISO leaves room: `/` on integers gives an integer when exact and a float
 otherwise; `2 ** -1` is 0.5, while `2 ^ -1` is a type error as in ISO; `//` truncates toward zero,
 `div` floors, `mod` has the divisor's sign, `rem` the dividend's. A float result that overflows, or
-has no value, is an evaluation error.
+has no value, is an evaluation error. An operation on integers so long that it would take more than
+some tenths of a second, or more memory than fits, is a resource error before it begins.
 """
 
 from __future__ import annotations
@@ -24,8 +25,16 @@ from deepprooflog.syntax.terms import CONS, NIL, Atom, Float, Functor, Str, Stru
 
 Number: TypeAlias = int | float
 
-# A result of more bits than this would exhaust memory long before it is printed.
-MAX_BITS = 1 << 30
+# Bits of the longest integer: 64 MB.
+MAX_BITS = 1 << 29
+
+# What one operation may take, counted in steps of Python's own algorithms on 30-bit digits:
+# Karatsuba's for products, long division, Lehmer's for common divisors.
+MOST_STEPS = 200_000_000
+
+# Operands below these keep every operation cheap, however long the other is.
+_SMALL = 1 << 900
+_LONG = 1 << 30_000
 
 
 def number_term(value: Number) -> Term:
@@ -153,14 +162,56 @@ def subtract(x: Number, y: Number) -> Number:
 
 def multiply(x: Number, y: Number) -> Number:
     if type(x) is int and type(y) is int:
+        if not (-_SMALL < x < _SMALL or -_SMALL < y < _SMALL):
+            _require_product(x.bit_length(), y.bit_length())
         return x * y
     return _checked(to_float(x) * to_float(y), x, y)
+
+
+def _require_product(x: int, y: int) -> None:
+    """Refuse a product of integers of x and y bits that would take too long."""
+    if x + y > MAX_BITS:
+        raise resource_error("memory", f"an integer of {x + y:,} bits is too long")
+    low, high = sorted((x // 30 + 1, y // 30 + 1))
+    if high * low**0.585 > MOST_STEPS:
+        raise resource_error(
+            "time", f"a product of integers of {x:,} and {y:,} bits would take too long"
+        )
+
+
+def _require_quotient(x: int, y: int) -> None:
+    """Refuse a division of integers that would take too long."""
+    long, short = x.bit_length() // 30, y.bit_length() // 30
+    if (long - short + 1) * short > MOST_STEPS:
+        raise resource_error(
+            "time",
+            f"dividing integers of {x.bit_length():,} and {y.bit_length():,} bits would take "
+            "too long",
+        )
+
+
+def common_divisor(x: Number, y: Number) -> int:
+    u, v = _int(x), _int(y)
+    if (u.bit_length() // 30) * (v.bit_length() // 30) > MOST_STEPS:
+        raise resource_error(
+            "time",
+            f"the common divisor of integers of {u.bit_length():,} and {v.bit_length():,} bits "
+            "would take too long",
+        )
+    return math.gcd(u, v)
+
+
+def _common_multiple(x: Number, y: Number) -> int:
+    divisor = common_divisor(x, y)
+    return abs(_int(multiply(quotient(x, divisor), y))) if divisor else 0
 
 
 def divide(x: Number, y: Number) -> Number:
     if type(x) is int and type(y) is int:
         if y == 0:
             raise evaluation_error("zero_divisor")
+        if not -_LONG < y < _LONG:
+            _require_quotient(x, y)
         quotient, rest = divmod(x, y)
         if rest == 0:
             return quotient
@@ -178,6 +229,8 @@ def _nonzero(x: Number, y: Number) -> tuple[int, int]:
     u, v = _int(x), _int(y)
     if v == 0:
         raise evaluation_error("zero_divisor")
+    if not -_LONG < v < _LONG:
+        _require_quotient(u, v)
     return u, v
 
 
@@ -203,8 +256,16 @@ def remainder(x: Number, y: Number) -> int:
 
 
 def _integer_power(x: int, y: int) -> int:
-    if y * x.bit_length() > MAX_BITS and abs(x) > 1:
-        raise resource_error("memory")
+    if -2 < x < 2:
+        return x**y  # type: ignore[no-any-return]
+    bits = y * x.bit_length()
+    if bits > 1000:
+        if bits > MAX_BITS:
+            raise resource_error("memory", f"an integer of about {bits:,} bits is too long")
+        if x > 0 and x & (x - 1) == 0:
+            return 1 << (x.bit_length() - 1) * y
+        # Squaring again and again: the last one takes two thirds of the time.
+        _require_product(bits * 3 // 5, bits * 3 // 5)
     return x**y  # type: ignore[no-any-return]
 
 
@@ -245,8 +306,8 @@ def caret(x: Number, y: Number) -> Number:
 
 def shift_left(x: Number, y: Number) -> int:
     u, v = _int(x), _int(y)
-    if v > MAX_BITS and u:
-        raise resource_error("memory")
+    if u and v + u.bit_length() > MAX_BITS:
+        raise resource_error("memory", f"an integer of {v + u.bit_length():,} bits is too long")
     return u << v if v >= 0 else u >> -v
 
 
@@ -349,8 +410,8 @@ BINARY: dict[Functor, Callable[[Number, Number], Number]] = {
         "xor": lambda x, y: _int(x) ^ _int(y),
         "min": lambda x, y: _pick(x, y, larger=False),
         "max": lambda x, y: _pick(x, y, larger=True),
-        "gcd": lambda x, y: math.gcd(_int(x), _int(y)),
-        "lcm": lambda x, y: math.lcm(_int(x), _int(y)),
+        "gcd": common_divisor,
+        "lcm": _common_multiple,
         "atan2": _real2(math.atan2),
         "atan": _real2(math.atan2),
         "log": _real2(lambda b, x: _log(x) / _log(b)),

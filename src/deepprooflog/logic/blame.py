@@ -80,7 +80,10 @@ def goal_text(goal: Term, clause: Clause | None) -> str:
     names = dict.fromkeys(variables(goal), "_")
     if clause is not None:
         names.update(_names(goal, clause))
-    text = write_term(goal, variable_names=names)
+    try:
+        text = write_term(goal, variable_names=names)
+    except PrologError:
+        return str(goal.functor) if type(goal) is Struct else "a goal"
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 

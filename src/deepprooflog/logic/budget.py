@@ -6,13 +6,30 @@ A `Budget` is the limit; a `Spending` is what one search has used of it.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from deepprooflog.errors import ProofLogError
 
 
 class BudgetExceeded(ProofLogError):
-    """A search used up its budget; `hint` says which limit to raise."""
+    """A search used up its budget; `limit` names the limit, `hint` says what to try.
+
+    `found` holds what there was until then, where results come one by one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        limit: str = "max_steps",
+        found: Sequence[Any] = (),
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.limit = limit
+        self.found = found
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +38,9 @@ class Budget:
 
     `max_goals` and `max_atoms` limit a goal graph (its goals, and the atoms in all of them),
     `max_depth` the resolution steps from the query, `max_steps` the calls of one plain search
-    (a guard, or `solve`), `max_seconds` and `max_memory` (bytes) the whole. The clock begins with
-    `start`: the stages of one question share a started budget, and so one deadline.
+    (a guard, or `solve`), `max_seconds` and `max_memory` the whole: the time, and the bytes that
+    the question adds to the memory of the process. The clock begins with `start`: the stages of one
+    question share a started budget, and so one deadline.
 
     >>> Budget(max_steps=1000).max_seconds is None
     True
@@ -53,6 +71,18 @@ class Budget:
     def late(self) -> bool:
         """True when the clock was started and has run out."""
         return self.deadline is not None and time.monotonic() > self.deadline
+
+    def part(self, share: float) -> Budget:
+        """The budget for the first stage of what is left: it ends when a share of the time is gone.
+
+        >>> whole = Budget(max_seconds=10).start()
+        >>> 7 < whole.deadline - whole.part(0.2).deadline < 9
+        True
+        """
+        if self.deadline is None:
+            return self
+        now = time.monotonic()
+        return replace(self, deadline=now + share * max(self.deadline - now, 0.0))
 
     def for_guard(self) -> Budget | None:
         """What one guard of a search may use: the same deadline, its own steps; None for no limit.
@@ -89,8 +119,13 @@ class Spending:
                 f"the search did not end within {self.budget.max_seconds:g} s "
                 f"({self.steps:,} steps)",
                 hint="a larger max_seconds, or a query that ends",
+                limit="max_seconds",
             )
         return self.BATCH if limit is None else min(self.BATCH, limit - self.steps)
+
+    def resume(self, deadline: float | None) -> None:
+        """Go on after a pause that does not count: the clock runs until another deadline."""
+        self._deadline = deadline
 
     def spend(self, steps: int) -> None:
         """Count the steps taken of the last batch."""

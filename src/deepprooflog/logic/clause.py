@@ -10,7 +10,18 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias, final
 
-from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, canonical_var, deref
+from deepprooflog.syntax.sharing import variables_once
+from deepprooflog.syntax.terms import (
+    MANY,
+    Atom,
+    Functor,
+    Struct,
+    Term,
+    Var,
+    canonical_var,
+    deref,
+    is_acyclic,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,7 @@ def instantiate(term: Term, frame: Frame) -> Term:
 def _copy(root: Struct, frame: Frame) -> Struct:
     # Depth first with an explicit stack: `done` holds finished arguments of the open structs.
     open_: list[tuple[Struct, list[Term]]] = [(root, [])]
+    visits = 0
     while True:
         source, done = open_[-1]
         args = source.args
@@ -129,6 +141,9 @@ def _copy(root: Struct, frame: Frame) -> Struct:
                     value = frame[a.index] = Var()
                 done.append(value)
             elif type(a) is Struct and not a.ground:
+                visits += 1
+                if visits > MANY:
+                    return _copy_once(root, frame)
                 open_.append((a, []))
                 break
             else:
@@ -141,11 +156,36 @@ def _copy(root: Struct, frame: Frame) -> Struct:
             open_[-1][1].append(result)
 
 
+def _copy_once(root: Struct, frame: Frame) -> Struct:
+    """The same copy, each part of the term once: what it shares, and where it contains itself."""
+    made: dict[int, Struct] = {id(root): Struct(root.functor, ())}
+    todo = [root]
+    while todo:
+        source = todo.pop()
+        args: list[Term] = []
+        for a in source.args:
+            if type(a) is Var:
+                value = frame[a.index]
+                if value is None:
+                    value = frame[a.index] = Var()
+                args.append(value)
+            elif type(a) is Struct and not a.ground:
+                copy = made.get(id(a))
+                if copy is None:
+                    copy = made[id(a)] = Struct(a.functor, ())
+                    todo.append(a)
+                args.append(copy)
+            else:
+                args.append(a)
+        made[id(source)].args = tuple(args)
+    return made[id(root)]
+
+
 def abstract(term: Term, numbers: dict[Var, int]) -> Term:
     """The inverse of `instantiate`: follow bindings, number free variables by first occurrence.
 
     `numbers` grows as variables are met, so several terms can share one numbering. Ground flags
-    of the result are exact.
+    of the result are exact, except inside a very large term that has variables.
     """
     root = deref(term)
     if type(root) is Var:
@@ -153,6 +193,7 @@ def abstract(term: Term, numbers: dict[Var, int]) -> Term:
     if type(root) is not Struct or root.ground:
         return root
     open_: list[tuple[Struct, list[Term], bool]] = [(root, [], True)]
+    visits = 0
     while True:
         source, done, ground = open_[-1]
         args = source.args
@@ -165,6 +206,9 @@ def abstract(term: Term, numbers: dict[Var, int]) -> Term:
                 ground = False
                 done.append(canonical_var(numbers.setdefault(a, len(numbers))))
             elif type(a) is Struct and not a.ground:
+                visits += 1
+                if visits > MANY:
+                    return _abstract_once(root, numbers)
                 open_[-1] = (source, done, ground)
                 open_.append((a, [], True))
                 descended = True
@@ -180,3 +224,30 @@ def abstract(term: Term, numbers: dict[Var, int]) -> Term:
         parent, parent_done, parent_ground = open_[-1]
         parent_done.append(result)
         open_[-1] = (parent, parent_done, parent_ground and ground)
+
+
+def _abstract_once(root: Struct, numbers: dict[Var, int]) -> Struct:
+    """The same form, each part of the term once: what it shares, and where it contains itself."""
+    inside = variables_once([root])
+    for var in inside:
+        numbers.setdefault(var, len(numbers))
+    ground = not inside and is_acyclic(root)
+    made: dict[int, Struct] = {id(root): Struct(root.functor, (), ground)}
+    todo = [root]
+    while todo:
+        source = todo.pop()
+        args: list[Term] = []
+        for a in source.args:
+            a = deref(a)
+            if type(a) is Var:
+                args.append(canonical_var(numbers[a]))
+            elif type(a) is Struct and not a.ground:
+                copy = made.get(id(a))
+                if copy is None:
+                    copy = made[id(a)] = Struct(a.functor, (), ground)
+                    todo.append(a)
+                args.append(copy)
+            else:
+                args.append(a)
+        made[id(source)].args = tuple(args)
+    return made[id(root)]

@@ -69,6 +69,7 @@ _GLOBALS: dict[str, Any] = {
     "unify": unify,
     "evaluate": arithmetic.evaluate,
     "number_term": arithmetic.number_term,
+    "multiply": arithmetic.multiply,
     "quotient": arithmetic.quotient,
     "modulo": arithmetic.modulo,
     "remainder": arithmetic.remainder,

@@ -3,13 +3,21 @@
 Goals, facts and indexes are made by the million, hold no cycles and stay: a collector that looks
 through them again and again costs up to half the time, the more the larger the graph, and finds
 nothing. What is not in a cycle is freed at once with or without it.
+
+The collector belongs to the whole process: it is switched on again when the last block of all
+threads has ended.
 """
 
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_lock = threading.Lock()
+_blocks: dict[int, int] = {}  # how many blocks each thread is in
+_enabled_before = False
 
 
 @contextmanager
@@ -20,10 +28,33 @@ def no_collection() -> Iterator[None]:
     ...     gc.isenabled()
     False
     """
-    before = gc.isenabled()
-    gc.disable()
+    before = depth()
+    restore(before + 1)
     try:
         yield
     finally:
-        if before:
+        restore(before)
+
+
+def depth() -> int:
+    """How many blocks this thread is in."""
+    return _blocks.get(threading.get_ident(), 0)
+
+
+def restore(depth: int) -> None:
+    """Let this thread be in so many blocks: those that an interruption left open end here."""
+    global _enabled_before
+    thread = threading.get_ident()
+    if _blocks.get(thread, 0) == depth:
+        return
+    with _lock:
+        none = not _blocks
+        if depth:
+            _blocks[thread] = depth
+        else:
+            _blocks.pop(thread, None)
+        if none:
+            _enabled_before = gc.isenabled()
+            gc.disable()
+        elif not _blocks and _enabled_before:
             gc.enable()

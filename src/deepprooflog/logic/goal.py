@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.clause import Frame, instantiate
-from deepprooflog.syntax.terms import Functor, Struct, Term, Var, canonical_var
+from deepprooflog.syntax.terms import MANY, Functor, Struct, Term, Var, canonical_var
 
 
 class Goal(NamedTuple):
@@ -114,6 +114,8 @@ class Interner:
     def _copy(self, root: Struct, numbers: dict[Var, int]) -> Struct:
         open_: list[tuple[Struct, list[Term]]] = [(root, [])]
         path = {id(root)} if not root.ground else set()
+        visits = 0
+        made: dict[int, Struct] = {}  # parts met after many others: a part may stand in many places
         while True:
             source, done = open_[-1]
             args = source.args
@@ -126,6 +128,10 @@ class Interner:
                 if type(a) is Var:
                     done.append(canonical_var(numbers.setdefault(a, len(numbers))))
                 elif type(a) is Struct and not (a.ground and a.home is self):
+                    known = made.get(id(a)) if made else None
+                    if known is not None:
+                        done.append(known)
+                        continue
                     descend = a
                     break
                 else:
@@ -145,6 +151,9 @@ class Interner:
             result = self._make(source.functor, tuple(done))
             if not open_:
                 return result
+            visits += 1
+            if visits > MANY:
+                made[id(source)] = result
             open_[-1][1].append(result)
 
     def _make(self, functor: Functor, args: tuple[Term, ...]) -> Struct:

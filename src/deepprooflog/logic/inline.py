@@ -40,8 +40,9 @@ _PURE = frozenset(_COMPARISONS) | frozenset(
     )
 )  # fmt: skip
 # On integers these give an integer, or an error.
-_INTEGER_OPERATORS = {"+": "({0} + {1})", "-": "({0} - {1})", "*": "({0} * {1})"}
+_INTEGER_OPERATORS = {"+": "({0} + {1})", "-": "({0} - {1})"}
 _INTEGER_FUNCTIONS = {
+    "*": "multiply",
     "//": "quotient",
     "mod": "modulo",
     "rem": "remainder",

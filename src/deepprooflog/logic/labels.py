@@ -26,6 +26,10 @@ from deepprooflog.syntax.terms import (
 )
 from deepprooflog.syntax.writer import write_term
 
+# Bits of a number in a label, and values of a network's domain.
+MOST_BITS = 100_000
+MOST_VALUES = 10_000_000
+
 RANGE = Functor("..", 2)
 TRAINABLE = Functor("t", 1)
 CHOICE = Functor("nn", 4)
@@ -74,6 +78,8 @@ def _evaluate(term: Term) -> Fraction:
     def walk(t: Term, depth: int) -> Fraction:
         t = deref(t)
         if type(t) is int:
+            if t.bit_length() > MOST_BITS:
+                raise ProgramError(f"a number of {t.bit_length():,} bits is too long for a label")
             return Fraction(t)
         if type(t) is Float:
             return Fraction(repr(t.value))
@@ -113,6 +119,10 @@ def _domain(term: Term) -> tuple[Term, ...]:
     if type(term) is Struct and term.functor is RANGE:
         low, high = deref(term.args[0]), deref(term.args[1])
         if type(low) is int and type(high) is int and low <= high:
+            if high - low >= MOST_VALUES:
+                raise ProgramError(
+                    f"a domain of {high - low + 1:,} values is larger than {MOST_VALUES:,}"
+                )
             return tuple(range(low, high + 1))
     values = tuple(iter_list(term))
     if not values or list_tail(term) is not NIL:

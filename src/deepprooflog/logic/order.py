@@ -2,7 +2,8 @@
 
 Numbers compare by value, a float before an equal integer; compound terms by arity, name, then
 arguments from the left. Variables have no age here, so each search numbers them as it first
-compares them, which is an order that does not change while the search runs.
+compares them, which is an order that does not change while the search runs. Terms that contain
+themselves are equal when the infinite trees they stand for are.
 """
 
 from __future__ import annotations
@@ -10,10 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import cmp_to_key
+from heapq import merge
+from typing import Any
 
-from deepprooflog.syntax.terms import Atom, Float, Slot, Str, Struct, Term, Var, variables
+from deepprooflog.syntax.sharing import Classes
+from deepprooflog.syntax.terms import MANY, Atom, Float, Slot, Str, Struct, Term, Var, variables
 
 Ages = dict[Var, int]
+
+SORTED_AT_ONCE = 1 << 19
 
 _RANK: dict[type, int] = {Var: 0, Float: 1, int: 1, Str: 3, Atom: 4, Slot: 5, Struct: 6}
 
@@ -25,6 +31,8 @@ def compare(a: Term, b: Term, ages: Ages) -> int:
     (-1, 1, -1)
     """
     stack: list[tuple[Term, Term]] = [(a, b)]
+    visits = 0
+    classes: Classes | None = None
     while stack:
         x, y = stack.pop()
         while type(x) is Var and x.ref is not None:
@@ -41,6 +49,11 @@ def compare(a: Term, b: Term, ages: Ages) -> int:
                 return -1 if f.name < g.name else 1
             if x.home is not None and x.home is y.home and x.ground and y.ground and x == y:
                 continue
+            visits += 1
+            if visits > MANY:
+                classes = classes or Classes()
+                if not classes.join(x, y):
+                    continue
             stack.extend(zip(reversed(x.args), reversed(y.args), strict=True))
             continue
         result = _compare_leaves(x, y, ages)
@@ -94,10 +107,21 @@ def sorted_terms(items: Iterable[Term], ages: Ages) -> list[Term]:
     found = list(items)
     keys = [_atomic_key(t) for t in found]
     if None not in keys:
-        order = sorted(range(len(found)), key=keys.__getitem__)  # type: ignore[arg-type]
-        return [found[i] for i in order]
+        return [found[i] for i in _order(keys)]
     note_ages(found, ages)
     return sorted(found, key=sort_key(ages))  # type: ignore[arg-type]
+
+
+def _order(keys: list[Any]) -> list[int]:
+    """Positions by their keys; long lists in parts, since one sort cannot be interrupted."""
+    numbers = range(len(keys))
+    if len(keys) <= SORTED_AT_ONCE:
+        return sorted(numbers, key=keys.__getitem__)
+    parts = [
+        sorted(numbers[i : i + SORTED_AT_ONCE], key=keys.__getitem__)
+        for i in range(0, len(keys), SORTED_AT_ONCE)
+    ]
+    return list(merge(*parts, key=keys.__getitem__))
 
 
 def note_ages(terms: Iterable[Term], ages: Ages) -> None:

@@ -7,6 +7,7 @@ which knows the goal that ran and the clause it stands in. Messages are plain wo
 from __future__ import annotations
 
 from deepprooflog.errors import ProgramError, PrologError
+from deepprooflog.syntax import numerals
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref
 
 ERROR = Functor("error", 2)
@@ -20,7 +21,10 @@ class UnknownPredicate(PrologError, ProgramError):
 def _text(term: Term) -> str:
     from deepprooflog.syntax.writer import write_term
 
-    text = write_term(deref(term), quoted=True)
+    try:
+        text = write_term(deref(term), quoted=True)
+    except PrologError:
+        return "a term that contains itself"
     return text if len(text) <= 200 else text[:197] + "..."
 
 
@@ -88,9 +92,8 @@ def syntax_error(what: str, why: str = "the text is not a number") -> PrologErro
     return iso_error(Struct(Functor("syntax_error", 1), (Atom(what),)), why)
 
 
-def resource_error(what: str) -> PrologError:
-    formal = Struct(Functor("resource_error", 1), (Atom(what),))
-    return iso_error(formal, f"not enough {what}")
+def resource_error(what: str, why: str | None = None) -> PrologError:
+    return numerals.resource_error(what, why or f"not enough {what}")
 
 
 def indicator(functor: Functor) -> Struct:

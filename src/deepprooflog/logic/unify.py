@@ -2,12 +2,14 @@
 
     θ = mgu(a, b)   is the set of bindings made between two marks of the trail
 
-Iterative, so that terms of any depth unify; no occurs check unless asked for, as in ISO.
+Iterative, so that terms of any depth unify; no occurs check unless asked for, as in ISO. Terms that
+contain themselves, or hold a part in many places, unify in time linear in their distinct parts.
 """
 
 from __future__ import annotations
 
-from deepprooflog.syntax.terms import Struct, Term, Var
+from deepprooflog.syntax.sharing import Classes, variables_once
+from deepprooflog.syntax.terms import MANY, Struct, Term, Var
 
 Trail = list[Var]
 
@@ -26,6 +28,8 @@ def unify(a: Term, b: Term, trail: Trail, occurs_check: bool = False) -> bool:
     (True, 3)
     """
     stack: list[Term] = [a, b]
+    visits = 0
+    classes: Classes | None = None
     while stack:
         y = stack.pop()
         x = stack.pop()
@@ -50,6 +54,11 @@ def unify(a: Term, b: Term, trail: Trail, occurs_check: bool = False) -> bool:
                 return False
             if x.home is not None and x.home is y.home and x.ground and y.ground:
                 return False
+            visits += 1
+            if visits > MANY:
+                classes = classes or Classes()
+                if not classes.join(x, y):
+                    continue
             for pair in zip(x.args, y.args, strict=True):
                 stack.extend(pair)
         elif type(x) is not type(y) or x != y:
@@ -60,6 +69,7 @@ def unify(a: Term, b: Term, trail: Trail, occurs_check: bool = False) -> bool:
 def occurs(var: Var, term: Term) -> bool:
     """True when the unbound variable occurs in the term."""
     stack = [term]
+    visits = 0
     while stack:
         t = stack.pop()
         while type(t) is Var and t.ref is not None:
@@ -67,5 +77,8 @@ def occurs(var: Var, term: Term) -> bool:
         if t is var:
             return True
         if type(t) is Struct and not t.ground:
+            visits += 1
+            if visits > MANY:
+                return var in variables_once([term])
             stack.extend(t.args)
     return False

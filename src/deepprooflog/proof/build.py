@@ -16,7 +16,7 @@ from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import resolvents, start, successors
 from deepprooflog.logic.unify import Trail, undo
 from deepprooflog.proof.tree import Kind, Node, Proof
-from deepprooflog.syntax.terms import Term, canonical_var, functor_of
+from deepprooflog.syntax.terms import Term, canonical_var, functor_of, variables
 from deepprooflog.syntax.writer import Names, write_clause, write_term
 
 
@@ -33,39 +33,44 @@ def build_proof(program: Program, query: Query, derivation: Derivation) -> Proof
     trail: Trail = []
     # A suspended generator holds the bindings of its step; all are kept until the text is written.
     held: list[Iterator[tuple[Choice, Sequence[Term]]]] = []
-    agenda: list[tuple[Term, int, int]] = [(a, -1, 0) for a in reversed(query.atoms)]
-    resolved: list[tuple[Term, Choice, int, int]] = []
-    asked = str(query)
-    for choice in derivation.choices:
-        if not agenda:
-            raise ProofLogError("the derivation goes on after its goal was proved")
-        atom, parent, depth = agenda.pop()
-        body = _take(program, atom, choice, trail, held)
-        number = len(resolved)
-        resolved.append((atom, choice, parent, depth))
-        agenda.extend((b, number, depth + 1) for b in reversed(body))
-    if agenda:
-        raise ProofLogError("the derivation ends before its goal is proved")
-    names = Names({v: n for n, v in query.variables.items()})
+    open_ = variables(*query.atoms)
+    try:
+        agenda: list[tuple[Term, int, int]] = [(a, -1, 0) for a in reversed(query.atoms)]
+        resolved: list[tuple[Term, Choice, int, int]] = []
+        asked = str(query)
+        for choice in derivation.choices:
+            if not agenda:
+                raise ProofLogError("the derivation goes on after its goal was proved")
+            atom, parent, depth = agenda.pop()
+            body = _take(program, atom, choice, trail, held)
+            number = len(resolved)
+            resolved.append((atom, choice, parent, depth))
+            agenda.extend((b, number, depth + 1) for b in reversed(body))
+        if agenda:
+            raise ProofLogError("the derivation ends before its goal is proved")
+        names = Names({v: n for n, v in query.variables.items()})
 
-    def text(term: Term) -> str:
-        return write_term(term, operators=program.operators, variable_names=names, priority=999)
+        def text(term: Term) -> str:
+            return write_term(term, operators=program.operators, variable_names=names, priority=999)
 
-    nodes = tuple(
-        Node(text(atom), _kind(atom, choice), _reason(atom, choice, program),
-             _place(choice.clause), weight, parent, depth)
-        for (atom, choice, parent, depth), weight in zip(
-            resolved, derivation.log_weights, strict=True)
-    )  # fmt: skip
-    bindings = {
-        n: write_term(v, operators=program.operators, variable_names=names, priority=699)
-        for n, v in query.variables.items()
-        if v.ref is not None
-    }
-    while held:
-        generator = held.pop()
-        generator.close()  # type: ignore[attr-defined]
-    undo(trail, 0)
+        nodes = tuple(
+            Node(text(atom), _kind(atom, choice), _reason(atom, choice, program),
+                 _place(choice.clause), weight, parent, depth)
+            for (atom, choice, parent, depth), weight in zip(
+                resolved, derivation.log_weights, strict=True)
+        )  # fmt: skip
+        bindings = {
+            n: write_term(v, operators=program.operators, variable_names=names, priority=699)
+            for n, v in query.variables.items()
+            if v.ref is not None
+        }
+    finally:
+        while held:
+            generator = held.pop()
+            generator.close()  # type: ignore[attr-defined]
+        undo(trail, 0)
+        for var in open_:
+            var.ref = None
     log_prob = float(sum(derivation.log_weights))
     return Proof(
         asked, bindings, log_prob, nodes, lambda: replays(program, query, derivation.choices)

@@ -14,13 +14,18 @@ Structs cache two facts: `ground` (True means surely no variable inside; False, 
 `home` (the interner that owns the term: within one interner equal terms are one object, so that
 comparing and hashing goals costs nothing however long their lists are).
 
-Nothing here recurses: a list of a million elements is as good as one of three.
+Nothing here recurses: a list of a million elements is as good as one of three. A walk that takes
+more than `MANY` steps goes on as one that visits each part once (`sharing`): a term may hold a part
+in many places, or, bound without an occurs check, contain itself.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, TypeAlias, final
+
+from deepprooflog.errors import ProgramError
 
 
 @final
@@ -201,13 +206,19 @@ COMMA = Functor(",", 2)
 TRUE = Atom("true")
 FALSE = Atom("false")
 
+# Structs that a walk visits before it begins to remember them.
+MANY = 1 << 15
+
 _pool: list[Var] = []
+_pool_lock = threading.Lock()
 
 
 def canonical_var(index: int) -> Var:
     """The variable that stands for number `index` in every clause and every canonical goal."""
-    while len(_pool) <= index:
-        _pool.append(Var(index=len(_pool)))
+    if len(_pool) <= index:
+        with _pool_lock:
+            while len(_pool) <= index:
+                _pool.append(Var(index=len(_pool)))
     return _pool[index]
 
 
@@ -233,13 +244,17 @@ def deref(term: Term) -> Term:
 
 
 def is_ground(term: Term) -> bool:
-    """True when no unbound variable is left in the term."""
+    """True when no unbound variable is left in the term, and it does not contain itself."""
     stack = [term]
+    visits = 0
     while stack:
         t = deref(stack.pop())
         if type(t) is Var:
             return False
         if type(t) is Struct and not t.ground:
+            visits += 1
+            if visits > MANY:
+                return not variables(term) and is_acyclic(term)
             stack.extend(t.args)
     return True
 
@@ -270,11 +285,17 @@ def variables(*terms: Term) -> list[Var]:
     """The unbound variables of the terms, each once, in order of first occurrence (depth first)."""
     seen: dict[Var, None] = {}
     stack = list(reversed(terms))
+    visits = 0
     while stack:
         t = deref(stack.pop())
         if type(t) is Var:
             seen[t] = None
         elif type(t) is Struct and not t.ground:
+            visits += 1
+            if visits > MANY:
+                from deepprooflog.syntax.sharing import variables_once
+
+                return variables_once(terms)
             stack.extend(reversed(t.args))
     return list(seen)
 
@@ -290,19 +311,41 @@ def make_list(items: Iterable[Term], tail: Term = NIL) -> Term:
 
 
 def iter_list(term: Term) -> Iterator[Term]:
-    """The elements of a list, dereferenced; stops at the first tail that is no list cell."""
+    """The elements of a list, dereferenced; stops at the first tail that is no list cell.
+
+    A list that contains itself ends after it has come round.
+    """
     t = deref(term)
-    while type(t) is Struct and t.functor is CONS:
+    steps, mark = 0, None
+    while type(t) is Struct and t.functor is CONS and t is not mark:
         yield deref(t.args[0])
+        steps += 1
+        # Brent's rule: the cell at a power of two is met again where the list is a circle.
+        if steps & (steps - 1) == 0:
+            mark = t
         t = deref(t.args[1])
 
 
 def list_tail(term: Term) -> Term:
-    """What a list ends in: NIL for a proper list, a variable for a partial one."""
+    """What a list ends in: NIL for a proper list, a variable for a partial one.
+
+    A list that contains itself ends in one of its cells.
+    """
+    return list_spine(term)[1]
+
+
+def list_spine(term: Term) -> tuple[int, Term]:
+    """The number of cells of a list and what it ends in."""
     t = deref(term)
-    while type(t) is Struct and t.functor is CONS:
-        t = deref(t.args[1])
-    return t
+    steps, mark = 0, None
+    while type(t) is Struct and t.functor is CONS and t is not mark:
+        steps += 1
+        if steps & (steps - 1) == 0:
+            mark = t
+        t = t.args[1]
+        while type(t) is Var and t.ref is not None:
+            t = t.ref
+    return steps, t
 
 
 def functor_of(term: Term) -> Functor | None:
@@ -319,7 +362,14 @@ def args_of(term: Term) -> tuple[Term, ...]:
 
 def _fill_hashes(root: Struct) -> None:
     stack: list[Struct] = [root]
+    visits = 0
     while stack:
+        visits += 1
+        if visits == MANY and not is_acyclic(root):
+            raise ProgramError(
+                "a term that contains itself cannot be looked up",
+                hint="Program(..., occurs_check=True) makes such unifications fail",
+            )
         t = stack[-1]
         if t._hash is not None:
             stack.pop()
@@ -334,6 +384,8 @@ def _fill_hashes(root: Struct) -> None:
 
 def _same(a: Struct, b: Struct) -> bool:
     stack: list[tuple[Term, Term]] = [(a, b)]
+    visits = 0
+    seen: set[tuple[int, int]] | None = None
     while stack:
         x, y = stack.pop()
         if x is y:
@@ -346,6 +398,12 @@ def _same(a: Struct, b: Struct) -> bool:
                 return False
             if x._hash is not None and y._hash is not None and x._hash != y._hash:
                 return False
+            visits += 1
+            if visits > MANY:
+                seen = seen if seen is not None else set()
+                if (id(x), id(y)) in seen:
+                    continue
+                seen.add((id(x), id(y)))
             stack.extend(zip(x.args, y.args, strict=True))
         elif x != y:
             return False

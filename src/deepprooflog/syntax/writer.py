@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from deepprooflog.syntax.numerals import format_float, format_integer
+from deepprooflog.errors import PrologError
+from deepprooflog.syntax.numerals import format_float, format_integer, resource_error
 from deepprooflog.syntax.operators import Operator, Operators
 from deepprooflog.syntax.quoting import atom_text, quote
+from deepprooflog.syntax.sharing import leaves
 from deepprooflog.syntax.terms import (
     CONS,
     CURLY,
+    MANY,
     NIL,
     Atom,
     Float,
@@ -25,9 +28,13 @@ from deepprooflog.syntax.terms import (
     Term,
     Var,
     deref,
+    is_acyclic,
     iter_list,
     list_tail,
 )
+
+# Tokens beyond which a term is not written: its text would take gigabytes.
+LONGEST = 1 << 26
 
 _SYMBOLS = frozenset("+-*/\\^<>=~:.?@#&$")
 _QUOTES = frozenset("'\"")
@@ -117,11 +124,15 @@ class _Writer:
     def write(self, term: Term, priority: int) -> str:
         text = _Text()
         stack: list[_Item] = [(term, priority, True)]
+        visits = 0
         while stack:
             item = stack.pop()
             if isinstance(item, str):
                 text.add(item)
             elif isinstance(item, tuple):
+                visits += 1
+                if visits == MANY:
+                    require_writable(term)
                 items = self._unfold(*item)
                 items.reverse()
                 stack.extend(items)
@@ -226,6 +237,8 @@ class _Writer:
             items.append("," if items else "[")
             items.append((element, 999, True))
         tail = list_tail(term)
+        if type(tail) is Struct and tail.functor is CONS:
+            raise _contains_itself()
         if tail is not NIL:
             items += ["|", (tail, 999, True)]
         items.append("]")
@@ -233,6 +246,23 @@ class _Writer:
 
     def _atom(self, name: str) -> str:
         return atom_text(name) if self.quoted else name
+
+
+def require_writable(term: Term) -> None:
+    """Refuse a term whose text has no end, or would be longer than any memory."""
+    if not is_acyclic(term):
+        raise _contains_itself()
+    if leaves(term, LONGEST) >= LONGEST:
+        raise resource_error("memory", f"the term's text would have more than {LONGEST:,} tokens")
+
+
+def _contains_itself() -> PrologError:
+    formal = Struct(Functor("representation_error", 1), (Atom("cyclic_term"),), True)
+    return PrologError(
+        "representation_error(cyclic_term): a term that contains itself has no text",
+        term=Struct(Functor("error", 2), (formal, Var())),
+        hint="Program(..., occurs_check=True) makes such unifications fail",
+    )
 
 
 def write_term(

@@ -17,6 +17,7 @@ from deepprooflog.logic.raise_iso import (
     instantiation_error,
     syntax_error,
 )
+from deepprooflog.logic.room import require_text as require_length
 from deepprooflog.syntax.reader import Flags, read_term
 from deepprooflog.syntax.terms import (
     NIL,
@@ -63,7 +64,9 @@ def downcase_atom(m: Machine, args: Any) -> bool:
 
 @det("atomic_list_concat", 2)
 def atomic_list_concat(m: Machine, args: Any) -> bool:
-    return m.unify(args[1], Atom("".join([require_text(t) for t in require_list(args[0])])))
+    texts = [require_text(t) for t in require_list(args[0])]
+    require_length(sum(map(len, texts)))
+    return m.unify(args[1], Atom("".join(texts)))
 
 
 @det("atomic_list_concat", 3)
@@ -72,6 +75,7 @@ def atomic_list_concat_separated(m: Machine, args: Any) -> bool:
     texts: list[str | None] = [atomic_text(t) for t in iter_list(args[0])]
     known = [t for t in texts if t is not None]
     if list_tail(args[0]) is NIL and len(known) == len(texts):
+        require_length(sum(map(len, known)) + len(separator) * len(known))
         return m.unify(args[2], Atom(separator.join(known)))
     whole = atomic_text(args[2])
     if whole is None:

@@ -12,6 +12,7 @@ from deepprooflog.logic.builtins.terms import require_list
 from deepprooflog.logic.machine import Machine
 from deepprooflog.logic.order import compare
 from deepprooflog.logic.raise_iso import domain_error, resource_error, type_error
+from deepprooflog.logic.room import CELL, require_room
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import (
     CONS,
@@ -21,23 +22,14 @@ from deepprooflog.syntax.terms import (
     Var,
     deref,
     iter_list,
+    list_spine,
     make_list,
 )
 
 
-def _spine(term: Term) -> tuple[int, Term]:
-    """The number of cells of a list and what it ends in."""
-    count = 0
-    t = deref(term)
-    while type(t) is Struct and t.functor is CONS:
-        count += 1
-        t = deref(t.args[1])
-    return count, t
-
-
 @nondet("length", 2)
 def length(m: Machine, args: Any) -> Solutions:
-    count, tail = _spine(args[0])
+    count, tail = list_spine(args[0])
     n = deref(args[1])
     if type(n) is not Var and type(n) is not int:
         raise type_error("integer", n)
@@ -48,9 +40,10 @@ def length(m: Machine, args: Any) -> Solutions:
     if type(tail) is not Var:
         raise type_error("list", deref(args[0]))
     if type(n) is int:
+        require_room(n - count, CELL, f"a list of {n:,} elements")
         return n >= count and m.unify(tail, make_list([Var() for _ in range(n - count)]))
     if tail is n:
-        raise resource_error("memory for an infinite list")
+        raise resource_error("memory", "the list would be as long as itself")
     for extra in itertools.count():
         m.unify(tail, make_list([Var() for _ in range(extra)]))
         m.unify(n, count + extra)
@@ -106,6 +99,7 @@ def _at(m: Machine, items: Term, steps: int, item: Term) -> bool:
     t = deref(items)
     while True:
         if type(t) is Var:
+            require_room(steps, CELL, f"a list of {steps:,} elements")
             m.unify(t, Struct(CONS, (Var(), Var())))
             t = deref(t)
         if type(t) is not Struct or t.functor is not CONS:
@@ -171,4 +165,11 @@ def min_member(m: Machine, args: Any) -> bool:
 @det("numlist", 3)
 def numlist(m: Machine, args: Any) -> bool:
     low, high = require_integer(args[0]), require_integer(args[1])
-    return low <= high and m.unify(args[2], make_list(range(low, high + 1)))
+    if low > high:
+        return False
+    require_room(high - low, CELL, f"a list of {high - low:,} elements")
+    # Built from its end, number by number: one call for all of them could not be interrupted.
+    result: Term = NIL
+    for number in range(high, low - 1, -1):
+        result = Struct(CONS, (number, result), True)
+    return m.unify(args[2], result)

@@ -10,6 +10,7 @@ from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.terms import require_list
 from deepprooflog.logic.machine import Machine
 from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
+from deepprooflog.logic.room import require_text
 from deepprooflog.syntax.terms import Atom, Float, Struct, Term, Var, deref
 from deepprooflog.syntax.writer import write_term
 
@@ -76,6 +77,7 @@ def tab(m: Machine, args: Any) -> bool:
     count = evaluate(args[0])
     if type(count) is not int:
         raise type_error("integer", Float(count))
+    require_text(count)
     return emit(m, " " * count)
 
 

@@ -10,6 +10,7 @@ from deepprooflog.logic.builtins.registry import Solutions
 from deepprooflog.logic.builtins.text import atomic_text, require_text
 from deepprooflog.logic.machine import Machine
 from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
+from deepprooflog.logic.room import require_text as require_length
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import Struct, Term, Var, deref
 
@@ -23,6 +24,7 @@ def concatenations(m: Machine, args: Any, make: Make) -> Solutions:
         if type(deref(a)) is Struct:
             raise type_error("atomic", deref(a))
     if left is not None and right is not None:
+        require_length(len(left) + len(right))
         return _same(m, args[2], whole, left + right, make)
     if whole is None:
         raise instantiation_error("neither both parts nor the whole text is bound")

@@ -7,6 +7,7 @@ from typing import Any
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
 from deepprooflog.logic.machine import Machine, copy_term
 from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
+from deepprooflog.logic.room import ARGUMENT, require_room
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import (
     NIL,
@@ -44,6 +45,7 @@ def functor(m: Machine, args: Any) -> bool:
         return m.unify(term, name)
     if type(name) is not Atom:
         raise type_error("atom", name)
+    require_room(arity, ARGUMENT, f"a compound of {arity:,} arguments")
     fresh = tuple([Var() for _ in range(arity)])
     return m.unify(term, Struct(Functor(name.name, arity), fresh))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deepprooflog.errors import ProofLogError
+from deepprooflog.errors import SyntaxProblem
 from deepprooflog.logic.raise_iso import instantiation_error, representation_error, type_error
 from deepprooflog.syntax.numerals import parse_integer
 from deepprooflog.syntax.reader import read_term
@@ -106,7 +106,7 @@ def parse_number(text: str) -> Term | None:
         return None
     try:
         value = read_term(body + " .").term
-    except ProofLogError:
+    except SyntaxProblem:
         return None
     if type(value) is int:
         return sign * value

@@ -17,8 +17,10 @@ from deepprooflog.syntax.terms import (
     Term,
     Var,
     deref,
+    is_acyclic,
     is_ground,
     list_tail,
+    variables,
 )
 
 _ATOMIC = frozenset({Atom, int, Float, Str, Slot})
@@ -43,11 +45,13 @@ TESTS: dict[str, Callable[[Term], bool]] = {
     "callable": lambda t: type(t) is Atom or type(t) is Struct,
     "is_list": lambda t: list_tail(t) is NIL,
     "string": lambda t: type(t) is Str,
-    "ground": is_ground,
+    "ground": lambda t: is_ground(t) or not variables(t),
+    "acyclic_term": is_acyclic,
+    "cyclic_term": lambda t: not is_acyclic(t),
 }
 
 # The library's own additions, which a program may redefine.
-_NOT_ISO = frozenset({"is_list", "string"})
+_NOT_ISO = frozenset({"is_list", "string", "cyclic_term"})
 
 for _name, _holds in TESTS.items():
     det(_name, 1, iso=_name not in _NOT_ISO)(_test(_holds))

@@ -1,0 +1,158 @@
+"""The best derivation of a goal, best first: where the goal graph has no end, or is very large.
+
+    goals are taken up in the order of  max over ways to them of Π p(step)
+
+No step weighs more than 1, so that the first time True comes up, no other derivation can be better,
+however many goals are still open. Goals are expanded and weighed in small batches; one that a later
+batch finds a better way to is taken up again. Needs a scorer that reads only the leftmost atom.
+"""
+
+from __future__ import annotations
+
+import math
+from heapq import heappop, heappush
+
+from deepprooflog.errors import Inexact
+from deepprooflog.graph.describe import goal_text
+from deepprooflog.graph.explore import LOOK
+from deepprooflog.infer.method import Weigh
+from deepprooflog.logic.budget import Budget, BudgetExceeded
+from deepprooflog.logic.choice import Choice
+from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.resolve import successors
+
+# Goals that are expanded and weighed together at most.
+WIDTH = 64
+
+Steps = tuple[list[Choice], list[float]]
+"""The steps of a derivation, in order, and their log weights."""
+
+
+@no_collection()
+def best_first(
+    program: Program, goal: Goal, interner: Interner, weigh: Weigh, budget: Budget | None = None
+) -> Steps | None:
+    """The most probable derivation of a goal, of equally probable ones the shortest.
+
+    None when there is no derivation; `Inexact` when the budget ends first, with the probability of
+    the best derivation met so far and of the best that may still come.
+    """
+    search = _Search(program, interner, (budget or Budget()).start())
+    return search.run(Goal(goal.atoms, (), goal.size), weigh)
+
+
+class _Search:
+    """Goals met, the best way to each, and those still to be taken up."""
+
+    def __init__(self, program: Program, interner: Interner, budget: Budget) -> None:
+        self.program = program
+        self.interner = interner
+        self.budget = budget
+        self.goals: list[Goal] = []
+        self.number: dict[Goal, int] = {}
+        self.way: list[tuple[float, int]] = []  # −log p and length of the best way to each goal
+        self.last: list[tuple[int, Choice, float] | None] = []  # its last step
+        self.edges: dict[int, list[tuple[Choice, float, int]]] = {}
+        self.heap: list[tuple[float, int, int]] = []
+        self.proved: float = math.inf
+        self.weight: dict[Choice, float] = {}
+
+    def run(self, root: Goal, weigh: Weigh) -> Steps | None:
+        self._offer(root, 0.0, 0, None)
+        try:
+            while self.heap:
+                batch = self._batch()
+                if not batch:
+                    return self._steps(self.heap[0][2])
+                self._expand([n for n in batch if n not in self.edges], weigh)
+                for node in batch:
+                    cost, length = self.way[node]
+                    for choice, w, target in self.edges[node]:
+                        self._offer(self.goals[target], cost - w, length + 1, (node, choice, w))
+        except BudgetExceeded as error:
+            raise self._inexact(root, error.limit) from None
+        return None
+
+    def _batch(self) -> list[int]:
+        """The best goals to take up together; none when True is the best."""
+        batch: list[int] = []
+        width = min(WIDTH, 1 + len(self.edges) // 8)
+        while self.heap and len(batch) < width:
+            cost, length, node = self.heap[0]
+            if (cost, length) != self.way[node]:
+                heappop(self.heap)
+            elif self.goals[node].is_true:
+                break
+            else:
+                batch.append(heappop(self.heap)[2])
+        return batch
+
+    def _expand(self, nodes: list[int], weigh: Weigh) -> None:
+        steps: list[tuple[int, Choice, int]] = []
+        for node in nodes:
+            found = successors(
+                self.program, self.goals[node], self.interner, self.budget.for_guard()
+            )
+            for step in found:
+                steps.append((node, step.choice, self._node(step.goal)))
+                if not len(steps) % LOOK:
+                    self._look()
+            self._look()
+        fresh = list(dict.fromkeys(c for _, c, _ in steps if c not in self.weight))
+        if fresh:
+            self.weight.update(zip(fresh, weigh(None, fresh).tolist(), strict=True))
+        edges: dict[int, list[tuple[Choice, float, int]]] = {node: [] for node in nodes}
+        for node, choice, target in steps:
+            if self.weight[choice] > -math.inf:
+                edges[node].append((choice, self.weight[choice], target))
+        self.edges.update(edges)
+
+    def _look(self) -> None:
+        limit = self.budget.max_goals
+        if limit is not None and len(self.goals) > limit:
+            raise BudgetExceeded("too many goals", limit="max_goals")
+        if self.budget.late:
+            raise BudgetExceeded("the time is up", limit="max_seconds")
+
+    def _node(self, goal: Goal) -> int:
+        fresh = len(self.goals)
+        number = self.number.setdefault(goal, fresh)
+        if number == fresh:
+            self.goals.append(goal)
+            self.way.append((math.inf, 0))
+            self.last.append(None)
+        return number
+
+    def _offer(
+        self, goal: Goal, cost: float, length: int, last: tuple[int, Choice, float] | None
+    ) -> None:
+        node = self._node(goal)
+        if (cost, length) < self.way[node]:
+            self.way[node] = (cost, length)
+            self.last[node] = last
+            heappush(self.heap, (cost, length, node))
+            if goal.is_true:
+                self.proved = cost
+
+    def _steps(self, node: int) -> Steps:
+        choices: list[Choice] = []
+        weights: list[float] = []
+        while (last := self.last[node]) is not None:
+            node, choice, w = last
+            choices.append(choice)
+            weights.append(w)
+        return choices[::-1], weights[::-1]
+
+    def _inexact(self, root: Goal, limit: str) -> Inexact:
+        best = min((cost for cost, _, _ in self.heap), default=math.inf)
+        # The goals of an unfinished batch have left the heap; they were the best.
+        waiting = [self.way[n][0] for n in range(len(self.goals)) if n not in self.edges]
+        return Inexact(
+            f"{goal_text(root)}: a better proof may lie outside the budget "
+            f"({limit}, {len(self.goals):,} goals)",
+            lower=math.exp(-self.proved),
+            upper=math.exp(-min([best, *waiting])),
+            hint=f"a larger {limit}",
+        )
