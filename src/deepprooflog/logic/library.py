@@ -136,7 +136,24 @@ foldl(G, As, Bs, Cs, V0, V) :- '$foldl'(As, Bs, Cs, G, V0, V).
     call(G, A, B, C, V0, V1), '$foldl'(As, Bs, Cs, G, V1, V).
 
 phrase(G, L) :- phrase(G, L, []).
-phrase(G, L, R) :- call(G, L, R).
+phrase(G, L, R) :- '$phrase'(G, L, R, B), call(B).
+
+'>>'(Ps, B) :- '$lambda'(Ps, B, [], G), call(G).
+'/'(Vs, B) :- '$shared'(Vs, B, [], G), call(G).
+'>>'(Ps, B, T) :- '$lambda'(Ps, B, [T], G), call(G).
+'/'(Vs, B, T) :- '$shared'(Vs, B, [T], G), call(G).
+'>>'(Ps, B, T, U) :- '$lambda'(Ps, B, [T,U], G), call(G).
+'/'(Vs, B, T, U) :- '$shared'(Vs, B, [T,U], G), call(G).
+'>>'(Ps, B, T, U, V) :- '$lambda'(Ps, B, [T,U,V], G), call(G).
+'/'(Vs, B, T, U, V) :- '$shared'(Vs, B, [T,U,V], G), call(G).
+'>>'(Ps, B, T, U, V, W) :- '$lambda'(Ps, B, [T,U,V,W], G), call(G).
+'/'(Vs, B, T, U, V, W) :- '$shared'(Vs, B, [T,U,V,W], G), call(G).
+'>>'(Ps, B, T, U, V, W, X) :- '$lambda'(Ps, B, [T,U,V,W,X], G), call(G).
+'/'(Vs, B, T, U, V, W, X) :- '$shared'(Vs, B, [T,U,V,W,X], G), call(G).
+'>>'(Ps, B, T, U, V, W, X, Y) :- '$lambda'(Ps, B, [T,U,V,W,X,Y], G), call(G).
+'/'(Vs, B, T, U, V, W, X, Y) :- '$shared'(Vs, B, [T,U,V,W,X,Y], G), call(G).
+'>>'(Ps, B, T, U, V, W, X, Y, Z) :- '$lambda'(Ps, B, [T,U,V,W,X,Y,Z], G), call(G).
+'/'(Vs, B, T, U, V, W, X, Y, Z) :- '$shared'(Vs, B, [T,U,V,W,X,Y,Z], G), call(G).
 
 flatten(List, Flat) :- '$flatten'(List, [], Flat0), !, Flat = Flat0.
 '$flatten'(X, Tl, [X|Tl]) :- var(X), !.

@@ -8,6 +8,7 @@ with it.
 from __future__ import annotations
 
 import difflib
+import warnings
 import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
@@ -202,7 +203,12 @@ def _refuse(functor: Functor, site: Site) -> Run:
 
 def _unknown(functor: Functor) -> Run:
     def run(machine: Machine, args: Args, cont: Any) -> Frame | None:
-        raise unknown_predicate(machine.code.program, functor)
+        unknown = machine.flags.get("unknown", "error")
+        if unknown == "error":
+            raise unknown_predicate(machine.code.program, functor)
+        if unknown == "warning":
+            warnings.warn(f"no clause defines {functor}: the call fails", stacklevel=1)
+        return None
 
     return run
 

@@ -117,7 +117,7 @@ class Machine:
     """One search: its bindings, choices and what builtins may ask for."""
 
     __slots__ = (
-        "ages", "choices", "code", "flags", "guard", "operators", "output", "spending",
+        "ages", "choices", "code", "column", "flags", "guard", "operators", "output", "spending",
         "tidy_at", "trail",
     )  # fmt: skip
 
@@ -131,6 +131,8 @@ class Machine:
         self.spending = spending
         self.guard = guard
         self.output = output
+        # Where the next character of the output stands on its line.
+        self.column = 0
         self.trail: Trail = []
         self.choices: list[Choice] = []
         self.ages: Ages = {}

@@ -12,6 +12,7 @@ from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref
 
 ERROR = Functor("error", 2)
 _SLASH = Functor("/", 2)
+_TYPE_ERROR = Functor("type_error", 2)
 
 
 class UnknownPredicate(PrologError, ProgramError):
@@ -53,13 +54,26 @@ _EXPECTED = {
 
 
 def type_error(expected: str, culprit: Term) -> PrologError:
-    formal = Struct(Functor("type_error", 2), (Atom(expected), culprit))
     shown = deref(culprit)
     if expected == "evaluable" and type(shown) is Struct and shown.functor is _SLASH:
         name = deref(shown.args[0])
         shown = name if deref(shown.args[1]) == 0 else shown
     words = _EXPECTED.get(expected, f"of type {expected}")
+    formal = Struct(_TYPE_ERROR, (Atom(expected), culprit))
     return iso_error(formal, f"'{_text(shown)}' is not {words}")
+
+
+def type_error_term(expected: Term, culprit: Term) -> PrologError:
+    """A type error whose type is a term, such as `list(integer)`."""
+    if type(expected) is Atom:
+        return type_error(expected.name, culprit)
+    formal = Struct(_TYPE_ERROR, (expected, culprit))
+    return iso_error(formal, f"'{_text(culprit)}' is not of type {_text(expected)}")
+
+
+def existence_error(kind: str, culprit: Term) -> PrologError:
+    formal = Struct(Functor("existence_error", 2), (Atom(kind), culprit))
+    return iso_error(formal, f"there is no such {kind.replace('_', ' ')}")
 
 
 def domain_error(domain: str, culprit: Term) -> PrologError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from deepprooflog.logic.program import Predicate
-from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, deref
+from deepprooflog.syntax.terms import CURLY, Atom, Functor, Struct, Term, deref
 
 # As many arguments as `call/8` can add to a closure.
 MAX_EXTRA = 7
@@ -20,7 +20,7 @@ MAX_EXTRA = 7
 META = frozenset(
     {",", ";", "->", "*->", "|", "\\+", "^", "call", "once", "ignore", "not", "forall", "findall",
      "bagof", "setof", "aggregate_all", "maplist", "foldl", "include", "exclude", "partition",
-     "catch", "phrase"}
+     "catch", "phrase", "{}", ">>"}
 )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def mentioned(atom: Term) -> Iterator[Functor]:
     todo = [atom]
     while todo:
         t = todo.pop()
-        if type(t) is not Struct or t.functor.name not in META:
+        if type(t) is not Struct or not (t.functor.name in META or _is_lambda(t)):
             continue
         for a in t.args:
             closure = deref(a)
@@ -84,3 +84,11 @@ def mentioned(atom: Term) -> Iterator[Functor]:
                 for extra in range(MAX_EXTRA + 1):
                     yield Functor(name, arity + extra)
                 todo.append(closure)
+
+
+def _is_lambda(term: Struct) -> bool:
+    """True for `{Shared}/Body`; what else a slash joins are no goals."""
+    if term.functor.name != "/" or len(term.args) < 2:
+        return False
+    shared = deref(term.args[0])
+    return shared is Atom("{}") or (type(shared) is Struct and shared.functor is CURLY)

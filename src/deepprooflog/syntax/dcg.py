@@ -87,6 +87,17 @@ def translate(rule: Term) -> Term:
     return result if goal is TRUE else Struct(_NECK, (result, goal))
 
 
+def body_goal(body: Term, begin: Term, end: Term) -> Term:
+    """The goal that reads a grammar body between two states of the list.
+
+    >>> from deepprooflog.syntax.reader import read_term
+    >>> from deepprooflog.syntax.writer import write_term
+    >>> write_term(body_goal(read_term("a, [b].").term, Var("S"), NIL))
+    'a(S,_G1),_G1=[b]'
+    """
+    return _body(body, begin, end)
+
+
 def _leading(body: Term) -> tuple[list[Term], Term | None]:
     """The terminals a body begins with, and what is left of it (None: nothing)."""
     terminals: list[Term] = []

@@ -36,7 +36,7 @@ from deepprooflog.syntax.terms import (
 @det("string_length", 2)
 def atom_length(m: Machine, args: Any) -> bool:
     length = deref(args[1])
-    text = require_text(args[0])
+    text = require_text(args[0], "atom")
     if type(length) is not Var and require_integer(length) < 0:
         raise domain_error("not_less_than_zero", length)
     return m.unify(length, len(text))
@@ -44,12 +44,12 @@ def atom_length(m: Machine, args: Any) -> bool:
 
 @nondet("atom_concat", 3, iso=True)
 def atom_concat(m: Machine, args: Any) -> Solutions:
-    return (yield from concatenations(m, args, Atom))
+    return (yield from concatenations(m, args, Atom, "atom"))
 
 
 @nondet("sub_atom", 5, iso=True)
 def sub_atom(m: Machine, args: Any) -> Solutions:
-    return (yield from substrings(m, args, Atom))
+    return (yield from substrings(m, args, Atom, "atom"))
 
 
 @det("upcase_atom", 2)

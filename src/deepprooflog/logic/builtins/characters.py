@@ -25,12 +25,19 @@ from deepprooflog.logic.raise_iso import (
 from deepprooflog.syntax.terms import Atom, Float, Str, Term, Var, deref
 
 
+def _list_or_string(term: Term, spell: Callable[[str], Term]) -> str | None:
+    """The text of a list of characters or codes, or of a string object."""
+    if type(deref(term)) is Str:
+        return require_text(term)
+    return list_text(term, "character_code" if spell is codes else "character")
+
+
 def _spelled(m: Machine, args: Any, spell: Callable[[str], Term]) -> bool:
     if type(deref(args[0])) is not Var:
-        return m.unify(args[1], spell(require_text(args[0])))
+        return m.unify(args[1], spell(require_text(args[0], "atom")))
     if type(deref(args[1])) is Var:
         raise instantiation_error("an atom or its characters must be bound")
-    text = list_text(args[1]) if type(deref(args[1])) is not Str else require_text(args[1])
+    text = _list_or_string(args[1], spell)
     if text is None:
         raise instantiation_error("the list of characters is not bound to its end")
     return m.unify(args[0], Atom(text))
@@ -66,8 +73,10 @@ def char_code(m: Machine, args: Any) -> bool:
 
 def _number_spelled(m: Machine, args: Any, spell: Callable[[str], Term]) -> bool:
     number = deref(args[0])
+    if type(number) not in (Var, int, Float):
+        raise type_error("number", number)
     if type(deref(args[1])) is not Var:
-        text = any_text(args[1]) if type(deref(args[1])) in (Str, Atom) else list_text(args[1])
+        text = _list_or_string(args[1], spell)
         if text is not None:
             value = parse_number(text)
             if value is None:
@@ -75,8 +84,6 @@ def _number_spelled(m: Machine, args: Any, spell: Callable[[str], Term]) -> bool
             return m.unify(number, value)
     if type(number) is Var:
         raise instantiation_error("a number or its characters must be bound")
-    if type(number) is not int and type(number) is not Float:
-        raise type_error("number", number)
     return m.unify(args[1], spell(require_text(number)))
 
 

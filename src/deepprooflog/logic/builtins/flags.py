@@ -7,22 +7,29 @@ from typing import Any
 from deepprooflog.errors import PrologError
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
 from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import ERROR, domain_error, instantiation_error, type_error
+from deepprooflog.logic.raise_iso import (
+    ERROR,
+    domain_error,
+    instantiation_error,
+    permission_error,
+    type_error,
+)
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.operators import TYPES
+from deepprooflog.syntax.reader import DOUBLE_QUOTES
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref
 
-_DEFAULTS: dict[str, Term] = {
+_FIXED: dict[str, Term] = {
     "bounded": Atom("false"),
-    "double_quotes": Atom("string"),
     "integer_rounding_function": Atom("toward_zero"),
     "max_arity": Atom("unbounded"),
     "occurs_check": Atom("false"),
-    "unknown": Atom("error"),
 }
-_VALUES = {
-    "double_quotes": ("codes", "chars", "atom", "string"),
-    "unknown": ("error",),
+# Flags that a goal may set, with their values; the first is the default.
+_SETTABLE = {
+    "debug": ("off", "on"),
+    "double_quotes": DOUBLE_QUOTES,
+    "unknown": ("error", "fail", "warning"),
 }
 
 
@@ -59,9 +66,10 @@ def current_op(m: Machine, args: Any) -> Solutions:
 
 
 def _values(m: Machine) -> dict[str, Term]:
-    values = dict(_DEFAULTS)
-    for name, value in m.flags.items():
-        values[name] = Atom(value)
+    values: dict[str, Term] = {
+        name: Atom(m.flags.get(name, known[0])) for name, known in _SETTABLE.items()
+    }
+    values |= _FIXED
     if m.code.occurs_check:
         values["occurs_check"] = Atom("true")
     return values
@@ -74,9 +82,11 @@ def set_prolog_flag(m: Machine, args: Any) -> bool:
         raise instantiation_error("set_prolog_flag/2 needs a flag and a value")
     if type(name) is not Atom:
         raise type_error("atom", name)
-    if name.name not in _DEFAULTS:
+    if name.name in _FIXED:
+        raise permission_error("modify", "flag", name, "the flag cannot be changed")
+    if name.name not in _SETTABLE:
         raise domain_error("prolog_flag", name)
-    if type(value) is not Atom or value.name not in _VALUES.get(name.name, ()):
+    if type(value) is not Atom or value.name not in _SETTABLE[name.name]:
         raise domain_error("flag_value", Struct(Functor("+", 2), (name, value)))
     m.flags[name.name] = value.name
     return True

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from deepprooflog.logic.arithmetic import evaluate
+from deepprooflog.logic.builtins.columns import column_after
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.terms import require_list
 from deepprooflog.logic.machine import Machine
@@ -20,6 +21,7 @@ _OPTIONS = ("quoted", "ignore_ops", "numbervars")
 def emit(m: Machine, text: str) -> bool:
     """Write text; always true."""
     (m.output or sys.stdout).write(text)
+    m.column = column_after(m.column, text)
     return True
 
 

@@ -45,12 +45,12 @@ def string_codes(m: Machine, args: Any) -> bool:
 
 @nondet("string_concat", 3)
 def string_concat(m: Machine, args: Any) -> Solutions:
-    return (yield from concatenations(m, args, Str))
+    return (yield from concatenations(m, args, Str, "atomic"))
 
 
 @nondet("sub_string", 5)
 def sub_string(m: Machine, args: Any) -> Solutions:
-    return (yield from substrings(m, args, Str))
+    return (yield from substrings(m, args, Str, "string"))
 
 
 @det("string_upper", 2)

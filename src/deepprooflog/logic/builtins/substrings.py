@@ -17,12 +17,12 @@ from deepprooflog.syntax.terms import Struct, Term, Var, deref
 Make = Callable[[str], Term]
 
 
-def concatenations(m: Machine, args: Any, make: Make) -> Solutions:
+def concatenations(m: Machine, args: Any, make: Make, expected: str) -> Solutions:
     """`left + right = whole`: computed, or every split of the whole from the left."""
     left, right, whole = (atomic_text(a) for a in args)
     for a in args:
         if type(deref(a)) is Struct:
-            raise type_error("atomic", deref(a))
+            raise type_error(expected, deref(a))
     if left is not None and right is not None:
         require_length(len(left) + len(right))
         return _same(m, args[2], whole, left + right, make)
@@ -48,12 +48,12 @@ def _same(m: Machine, term: Term, text: str | None, wanted: str, make: Make) -> 
     return text == wanted if text is not None else m.unify(term, make(wanted))
 
 
-def substrings(m: Machine, args: Any, make: Make) -> Solutions:
+def substrings(m: Machine, args: Any, make: Make, expected: str) -> Solutions:
     """`sub(Text, Before, Length, After, Sub)`: by position first, then by length."""
-    text = require_text(args[0])
+    text = require_text(args[0], expected)
     sub = deref(args[4])
     if type(sub) is not Var and atomic_text(sub) is None:
-        raise type_error("atomic", sub)
+        raise type_error(expected, sub)
     before, length, after = (_known(a) for a in args[1:4])
     found = (
         _places(text, require_text(sub))

@@ -8,7 +8,7 @@ from deepprooflog.logic.builtins.registry import Solutions, det, nondet
 from deepprooflog.logic.machine import Machine, copy_term
 from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
 from deepprooflog.logic.room import ARGUMENT, require_room
-from deepprooflog.logic.unify import undo
+from deepprooflog.logic.unify import undo, unify
 from deepprooflog.syntax.terms import (
     NIL,
     Atom,
@@ -114,6 +114,17 @@ def copy_term_(m: Machine, args: Any) -> bool:
 @det("term_variables", 2, iso=True)
 def term_variables(m: Machine, args: Any) -> bool:
     return m.unify(args[1], make_list(variables(args[0])))
+
+
+@det("subsumes_term", 2, iso=True)
+def subsumes_term(m: Machine, args: Any) -> bool:
+    # The more special term's variables may neither be bound nor become one another.
+    own = variables(args[1])
+    mark = len(m.trail)
+    met = unify(args[0], args[1], m.trail, True)
+    after = [deref(var) for var in own]
+    undo(m.trail, mark)
+    return met and all(type(v) is Var for v in after) and len(set(map(id, after))) == len(own)
 
 
 @det("numbervars", 3)

@@ -49,8 +49,12 @@ def require_text(term: Term, expected: str = "atomic") -> str:
     raise type_error(expected, deref(term))
 
 
-def list_text(term: Term) -> str | None:
-    """The text of a proper list of characters or codes; None when it is not bound to its end."""
+def list_text(term: Term, expected: str = "character") -> str | None:
+    """The text of a proper list of characters or codes; None when it is not bound to its end.
+
+    The first element says which of the two the list holds; `expected` names the type in the error
+    where it is neither.
+    """
     term = deref(term)
     items = list(iter_list(term))
     tail = list_tail(term)
@@ -58,17 +62,25 @@ def list_text(term: Term) -> str | None:
         return None
     if tail is not NIL:
         raise type_error("list", term)
-    return "".join([_character(i) for i in items])
+    if not items:
+        return ""
+    if type(items[0]) is int:
+        return "".join([_from_code(i) for i in items])
+    return "".join([_character(i, expected if i is items[0] else "character") for i in items])
 
 
-def _character(item: Term) -> str:
+def _from_code(item: Term) -> str:
+    if type(item) is not int:
+        raise type_error("character_code", item)
+    if not 0 <= item <= MAX_CODE:
+        raise representation_error("character_code")
+    return chr(item)
+
+
+def _character(item: Term, expected: str) -> str:
     if type(item) is Atom and len(item.name) == 1:
         return item.name
-    if type(item) is int:
-        if 0 <= item <= MAX_CODE:
-            return chr(item)
-        raise representation_error("character_code")
-    raise type_error("character", item)
+    raise type_error(expected, item)
 
 
 def any_text(term: Term, expected: str = "atomic") -> str:
