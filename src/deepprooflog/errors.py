@@ -101,3 +101,7 @@ class ModelError(ProofLogError):
 
 class DataError(ProofLogError):
     """A data file, recipe, option or run folder is missing, damaged or not what it must be."""
+
+
+class Notice(UserWarning):
+    """Something in a program that is ignored, said once: `FILE:LINE: …`."""

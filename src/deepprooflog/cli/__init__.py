@@ -10,6 +10,7 @@ from importlib import import_module
 
 from deepprooflog.cli import answers, demo, evaluate, explain, prob, prove, query, solve, train
 from deepprooflog.cli.arguments import limits
+from deepprooflog.cli.notices import notices_as_notes
 from deepprooflog.errors import ProofLogError
 from deepprooflog.logic.budget import BudgetExceeded
 from deepprooflog.logic.watch import watched
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Loading the library takes a second or more where it needs torch, and is not the question.
         if hasattr(arguments, "needs"):
             import_module(arguments.needs)
-        with watched(limits(arguments)) as arguments.limits:
+        with notices_as_notes(), watched(limits(arguments)) as arguments.limits:
             status: int = arguments.run(arguments)
         sys.stdout.flush()
     except BudgetExceeded as error:

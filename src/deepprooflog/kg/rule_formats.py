@@ -15,7 +15,8 @@ from deepprooflog.errors import DataError, ProgramError
 from deepprooflog.kg.reading import name_term
 from deepprooflog.kg.rules import Rule
 from deepprooflog.logic.clause import Clause, Constant, Place, abstract
-from deepprooflog.logic.load import DIRECTIVE, DYNAMIC, IGNORED, QUERY, make_clause
+from deepprooflog.logic.directives import IGNORED
+from deepprooflog.logic.load import DIRECTIVE, DYNAMIC, QUERY, make_clause
 from deepprooflog.syntax.lexer import problem
 from deepprooflog.syntax.reader import Fact, read_program
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, functor_of

@@ -9,6 +9,7 @@ guard in either case and is run by the plain solver.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from deepprooflog.logic.body import DISJUNCTION, IF_THEN, SOFT_IF, conjuncts, has_cut
 from deepprooflog.logic.budget import Budget
@@ -17,7 +18,7 @@ from deepprooflog.logic.choice import Choice, Weigher
 from deepprooflog.logic.clause import instantiate
 from deepprooflog.logic.head import enter
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.reach import META, mentioned
+from deepprooflog.logic.reach import MAX_EXTRA, META, mentioned
 from deepprooflog.logic.refusals import not_callable
 from deepprooflog.logic.solver import Solver
 from deepprooflog.logic.unify import Trail, undo
@@ -38,6 +39,8 @@ def opens(program: Program, atom: Term) -> bool:
     if functor.name in GUARDS:
         return False
     names = mentioned(atom) if functor.name in META else _closures(atom)
+    if functor.name == "phrase":
+        names = chain(names, _within(atom.args[0]))
     return any(program.reaches_choice(f) for f in names)
 
 
@@ -51,6 +54,18 @@ GUARDS = frozenset(
 def _closures(atom: Struct) -> Iterator[Functor]:
     # A library predicate's helper gets its closure as an argument, under a name of its own.
     return mentioned(Struct(Functor("call", len(atom.args)), atom.args))
+
+
+def _within(body: Term) -> Iterator[Functor]:
+    """Every nonterminal that a grammar body may call, as an argument of another one too."""
+    todo = [body]
+    while todo:
+        t = deref(todo.pop())
+        if type(t) is Atom or type(t) is Struct:
+            for extra in range(2, MAX_EXTRA + 1):
+                yield Functor(t.functor.name, t.functor.arity + extra)
+        if type(t) is Struct:
+            todo.extend(t.args)
 
 
 def open_control(

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from deepprooflog.errors import ProgramError
+from deepprooflog.errors import Notice, ProgramError
 from deepprooflog.logic.builtins import CONTROL, DET, NONDET, PROTECTED, TRANSPARENT, known_functors
 from deepprooflog.logic.clause import Clause, Neural
 from deepprooflog.logic.dispatch import indexed
@@ -207,7 +207,7 @@ def _unknown(functor: Functor) -> Run:
         if unknown == "error":
             raise unknown_predicate(machine.code.program, functor)
         if unknown == "warning":
-            warnings.warn(f"no clause defines {functor}: the call fails", stacklevel=1)
+            warnings.warn(f"no clause defines {functor}: the call fails", Notice, stacklevel=2)
         return None
 
     return run

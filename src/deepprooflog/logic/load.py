@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deepprooflog.errors import ProgramError
+from deepprooflog.errors import Notice, ProgramError
 from deepprooflog.logic.body import CUT, conjuncts, converted, has_nested_cut
 from deepprooflog.logic.builtins import PROTECTED
 from deepprooflog.logic.clause import Clause, Constant, Label, Neural, Place, Trainable, abstract
+from deepprooflog.logic.directives import notice
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.labels import parse_label
 from deepprooflog.logic.program import Kind, Predicate, kind_of
@@ -36,12 +38,6 @@ GRAMMAR = Functor("-->", 2)
 LABEL = Functor("::", 2)
 SLASH = Functor("/", 2)
 DYNAMIC = Functor("dynamic", 1)
-
-# Directives that say nothing a program without modules and side effects needs.
-IGNORED = frozenset(
-    {"op", "set_prolog_flag", "discontiguous", "table", "module", "use_module", "style_check",
-     "ensure_loaded"}
-)  # fmt: skip
 
 # Labels of one call may exceed 1 by rounding only.
 TOLERANCE = Fraction(1, 10**9)
@@ -92,7 +88,7 @@ def _entries(entries: dict[Functor, Entries], functor: Functor, file: str) -> En
 def _add(item: ReadTerm, entries: dict[Functor, Entries], file: str) -> None:
     term = deref(item.term)
     if type(term) is Struct and term.functor is DIRECTIVE:
-        _directive(term.args[0], entries, file)
+        _directive(term.args[0], entries, Place(file, item.line, item.column))
         return
     if type(term) is Struct and term.functor is QUERY:
         raise ProgramError(
@@ -166,20 +162,14 @@ def _check_labelled(head: Struct | Atom, body: tuple[Term, ...]) -> None:
         )
 
 
-def _directive(term: Term, entries: dict[Functor, Entries], file: str) -> None:
-    term = deref(term)
-    functor = functor_of(term)
-    if functor is DYNAMIC:
-        assert type(term) is Struct
-        for spec in _specs(term.args[0]):
-            _entries(entries, spec, file)
-        return
-    if functor is not None and functor.name in IGNORED:
-        return
-    raise ProgramError(
-        f"the directive {write_term(term)} is not supported",
-        hint=f"directives: {', '.join(sorted(IGNORED | {'dynamic'}))}",
-    )
+def _directive(term: Term, entries: dict[Functor, Entries], place: Place) -> None:
+    for goal in conjuncts(term):
+        if functor_of(goal) is DYNAMIC:
+            assert type(goal) is Struct
+            for spec in _specs(goal.args[0]):
+                _entries(entries, spec, place.file)
+        elif (ignored := notice(goal)) is not None:
+            warnings.warn(f"{place.file}:{place.line}: {ignored}", Notice, stacklevel=2)
 
 
 def _specs(term: Term) -> Iterator[Functor]:

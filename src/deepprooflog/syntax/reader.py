@@ -31,6 +31,9 @@ from deepprooflog.syntax.terms import (
 
 DOUBLE_QUOTES = ("string", "codes", "chars", "atom")
 
+# Prefix operators inside directives only: as atoms elsewhere they need no parentheses.
+DECLARATIONS = ("initialization", "meta_predicate", "mode", "multifile", "public")
+
 
 @dataclass(slots=True)
 class Flags:
@@ -131,12 +134,22 @@ def read_program(
             continue
         line += text.count("\n", counted, begin)
         counted = begin
-        read = _read(text, begin, line, operators, flags, file, end_optional=False)
+        table = declarations(operators) if text.startswith(":-", begin) else operators
+        read = _read(text, begin, line, table, flags, file, end_optional=False)
         if read is None:
             return
         at = read.end
         apply_directive(read, operators, flags, file)
         yield read
+
+
+def declarations(operators: Operators) -> Operators:
+    """The operators inside a directive: `:- mode p(+, -).` needs no parentheses there."""
+    table = operators.copy()
+    for name in DECLARATIONS:
+        if name not in table:
+            table.add(1150, "fx", name)
+    return table
 
 
 def apply_directive(read: ReadTerm, operators: Operators, flags: Flags, file: str) -> None:
