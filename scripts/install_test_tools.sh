@@ -5,6 +5,8 @@
 missing=""
 command -v swipl >/dev/null 2>&1 || missing="swi-prolog-nox"
 command -v gprolog >/dev/null 2>&1 || missing="$missing gprolog"
+# SWI-Prolog's own unit tests.
+[ -d /usr/lib/swi-prolog/test/Tests ] || missing="$missing swi-prolog-test"
 [ -z "$missing" ] && exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then

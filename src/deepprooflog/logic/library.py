@@ -47,6 +47,9 @@ union([], L, L) :- !.
 union([X|Xs], L, R) :- memberchk(X, L), !, union(Xs, L, R).
 union([X|Xs], L, [X|R]) :- union(Xs, L, R).
 
+subset([], _) :- !.
+subset([X|Xs], L) :- memberchk(X, L), subset(Xs, L).
+
 delete([], _, []).
 delete([X|Xs], Y, R) :- X \= Y, !, R = [X|Rs], delete(Xs, Y, Rs).
 delete([_|Xs], Y, R) :- delete(Xs, Y, R).
@@ -154,6 +157,15 @@ phrase(G, L, R) :- '$phrase'(G, L, R, B), call(B).
 '/'(Vs, B, T, U, V, W, X, Y) :- '$shared'(Vs, B, [T,U,V,W,X,Y], G), call(G).
 '>>'(Ps, B, T, U, V, W, X, Y, Z) :- '$lambda'(Ps, B, [T,U,V,W,X,Y,Z], G), call(G).
 '/'(Vs, B, T, U, V, W, X, Y, Z) :- '$shared'(Vs, B, [T,U,V,W,X,Y,Z], G), call(G).
+
+type_error(Type, Culprit) :- throw(error(type_error(Type, Culprit), _)).
+domain_error(Domain, Culprit) :- throw(error(domain_error(Domain, Culprit), _)).
+existence_error(Kind, Culprit) :- throw(error(existence_error(Kind, Culprit), _)).
+permission_error(Action, Kind, Culprit) :-
+    throw(error(permission_error(Action, Kind, Culprit), _)).
+instantiation_error(_) :- throw(error(instantiation_error, _)).
+representation_error(What) :- throw(error(representation_error(What), _)).
+resource_error(What) :- throw(error(resource_error(What), _)).
 
 flatten(List, Flat) :- '$flatten'(List, [], Flat0), !, Flat = Flat0.
 '$flatten'(X, Tl, [X|Tl]) :- var(X), !.

@@ -119,4 +119,7 @@ def number_string(m: Machine, args: Any) -> bool:
         text = any_text(args[1])
         value = None if text[:1].isspace() else parse_number(text)
         return value is not None and m.unify(args[0], value)
-    return m.unify(args[1], Str(require_text(args[0], "number")))
+    number = deref(args[0])
+    if type(number) is not Var and type(number) is not int and type(number) is not Float:
+        raise type_error("number", number)
+    return m.unify(args[1], Str(require_text(number)))

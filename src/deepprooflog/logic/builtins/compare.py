@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deepprooflog.logic.builtins.registry import det
+from deepprooflog.logic.clause import abstract
 from deepprooflog.logic.machine import Machine
 from deepprooflog.logic.order import compare as standard_order
 from deepprooflog.logic.raise_iso import domain_error, type_error
@@ -40,6 +41,16 @@ def identical(m: Machine, args: Any) -> bool:
 @det("\\==", 2, iso=True)
 def not_identical(m: Machine, args: Any) -> bool:
     return standard_order(args[0], args[1], m.ages) != 0
+
+
+@det("=@=", 2)
+def variants(m: Machine, args: Any) -> bool:
+    return bool(abstract(args[0], {}) == abstract(args[1], {}))
+
+
+@det("\\=@=", 2)
+def not_variants(m: Machine, args: Any) -> bool:
+    return not variants(m, args)
 
 
 @det("@<", 2, iso=True)
