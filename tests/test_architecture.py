@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "deepprooflog"
 
 # From the bottom up: a part imports only itself and what stands on an earlier rung.
 RUNGS: tuple[tuple[str, ...], ...] = (
+    ("terminal",),
     ("errors",),
     ("data",),
     ("syntax",),
@@ -39,7 +40,7 @@ HEIGHT = {part: height for height, rung in enumerate(RUNGS) for part in rung}
 # The public names are gathered in `__init__`; inside, only these use them, as a user would.
 USERS_OF_THE_PUBLIC_NAMES = {"demo", "cli", "serve"}
 
-WITHOUT_TENSORS = ("errors", "syntax", "logic")
+WITHOUT_TENSORS = ("terminal", "errors", "syntax", "logic")
 CHECKED = {"graph", "score", "infer", "relational", "model", "mdp", "learn", "kg", "recipes"}
 TENSOR_LIBRARIES = {"torch", "numpy", "scipy", "jaxtyping", "sklearn"}
 

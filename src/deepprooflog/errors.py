@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from deepprooflog.terminal import columns, visible
+
 
 class ProofLogError(Exception):
     """Base of every error the library raises on purpose.
 
     `line` and `column` count from 1 and are None where there is no text to point at; `text` is the
-    source line; `hint` says what to try.
+    source line; `hint` says what to try. As text, what a terminal would obey is shown as escapes.
     """
 
     def __init__(
@@ -39,19 +41,35 @@ class ProofLogError(Exception):
 
     def __str__(self) -> str:
         place = ""
+        file = visible(self.file or "<text>", keep="")
         if self.line is not None:
             column = "" if self.column is None else f":{self.column}"
-            place = f"{self.file or '<text>'}:{self.line}{column}: "
+            place = f"{file}:{self.line}{column}: "
         elif self.file is not None:
-            place = f"{self.file}: "
+            place = f"{file}: "
         parts = [f"{place}error: {self.message}" if place else self.message]
         if self.text is not None:
-            parts.append(f"    {self.text.replace(chr(9), ' ')}")
+            text = self.text.replace("\t", " ")
+            parts.append(f"    {visible(text, keep='')}")
             if self.column is not None:
-                parts.append(" " * (3 + self.column) + "^")
+                before = visible(text[: self.column - 1], keep="")
+                # A column beyond the text is where the text would go on.
+                beyond = max(0, self.column - 1 - len(text))
+                parts.append(" " * (4 + columns(before) + beyond) + "^")
         if self.hint is not None:
             parts.append(f"    try: {self.hint}" if place else f"try: {self.hint}")
-        return "\n".join(parts)
+        return visible("\n".join(parts))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keyword-only arguments are not in `args`, by which an exception is made again.
+        return _again, (type(self), self.args, self.__dict__.copy())
+
+
+def _again(kind: type[ProofLogError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class SyntaxProblem(ProofLogError):
@@ -105,3 +123,20 @@ class DataError(ProofLogError):
 
 class Notice(UserWarning):
     """Something in a program that is ignored, said once: `FILE:LINE: …`."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal ended the work, at a place where it could be saved; `signal` is its number."""
+
+    def __init__(self, message: str = "interrupted", signal: int = 2) -> None:
+        super().__init__(message, signal)
+        self.message = message
+        self.signal = signal
+
+    def __str__(self) -> str:
+        return self.message
+
+    @property
+    def status(self) -> int:
+        """The exit status that tells a shell which signal it was."""
+        return 128 + self.signal

@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
+from typing import NoReturn
 
 from deepprooflog.cli import answers, demo, evaluate, explain, prob, prove, query, solve, train
 from deepprooflog.cli.arguments import limits
 from deepprooflog.cli.notices import notices_as_notes
-from deepprooflog.errors import ProofLogError
+from deepprooflog.errors import ProofLogError, Stopped
 from deepprooflog.logic.budget import BudgetExceeded
 from deepprooflog.logic.watch import watched
+from deepprooflog.terminal import Screen, visible
 
 COMMANDS = (prob, answers, solve, prove, train, evaluate, query, explain, demo)
 
@@ -22,8 +25,15 @@ example:
   dprl prob two_ways.pl 's(a)'
 
 exit status: 0 done (bounds instead of an exact probability included), 2 bad input,
-3 the budget ended before there was anything to show, 130 interrupted
+3 the budget ended before there was anything to show, 130 interrupted, 143 terminated
 """
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser whose complaints stay on their line, whatever the arguments hold."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(visible(message, keep=""))
 
 
 class Version(argparse.Action):
@@ -42,7 +52,7 @@ class Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """The whole command line as one argparse tree."""
-    root = argparse.ArgumentParser(
+    root = Parser(
         prog="dprl",
         description="Stochastic logic programs: probabilities, answers and the proofs behind them.",
         epilog=EPILOG,
@@ -58,10 +68,22 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status; what the user got wrong is one message and a 2."""
+    with screens():
+        arguments = parser().parse_args(argv)
+        return _status(arguments)
+
+
+@contextmanager
+def screens() -> Iterator[None]:
+    """Within, all that is printed shows what a terminal would obey, and nothing is obeyed."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    arguments = parser().parse_args(argv)
+    with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
+        yield
+
+
+def _status(arguments: argparse.Namespace) -> int:
     try:
         # Loading the library takes a second or more where it needs torch, and is not the question.
         if hasattr(arguments, "needs"):
@@ -81,9 +103,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         placeless = error.file is None and error.line is None
         print(f"error: {message}" if placeless else message, file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        stopped = error if isinstance(error, Stopped) else Stopped()
+        print(stopped, file=sys.stderr)
+        return stopped.status
     except BrokenPipeError:
         # The reader of our output has left; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

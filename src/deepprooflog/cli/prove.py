@@ -42,9 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
     except Inexact as error:
         report.budget_note(error, arguments)
         return 3
-    document = render(proof, "json" if arguments.json else arguments.format)
+    form = "json" if arguments.json else arguments.format
+    document = render(proof, form)
     if arguments.output is None:
-        print(document)
+        report.emit_document(document, form)
     else:
         write(arguments.output, document + "\n")
     return 0

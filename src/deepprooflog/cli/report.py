@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 
 from deepprooflog.errors import Inexact, ProofLogError
+from deepprooflog.terminal import Own, json_visible
 
 
 def number(value: float) -> str:
@@ -52,7 +53,17 @@ def bindings(answer: Mapping[str, str]) -> str:
 
 def emit_json(value: Mapping[str, object]) -> None:
     """One JSON object on one line."""
-    print(json.dumps(value))
+    sys.stdout.write(Own(json_visible(json.dumps(value)) + "\n"))
+
+
+def emit_document(document: str, form: str) -> None:
+    """A proof in one of its formats: as it is into a pipe or a file, harmless on a terminal."""
+    if form == "json":
+        sys.stdout.write(Own(json_visible(document) + "\n"))
+    elif form == "text" or sys.stdout.isatty():
+        print(document)
+    else:
+        sys.stdout.write(Own(document + "\n"))
 
 
 def note(message: str) -> None:

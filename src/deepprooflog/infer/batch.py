@@ -86,6 +86,16 @@ class TabledPart:
 
 
 @dataclass(frozen=True)
+class Texts:
+    """The texts of queries by their numbers; unlike a lambda, it can be pickled."""
+
+    queries: tuple[Query, ...]
+
+    def __call__(self, number: int) -> str:
+        return str(self.queries[number])
+
+
+@dataclass(frozen=True)
 class Compiled:
     """A batch of goals whose graphs are built."""
 
@@ -129,7 +139,7 @@ def compile_batch(
         unfolded, rest = _unfold(program, queries, placed, budget)
     parts = _write_down(program, group(queries, rest.tolist()), local, budget, method)
     return Compiled(
-        len(queries), lambda i: str(queries[i]), unfolded,
+        len(queries), Texts(tuple(queries)), unfolded,
         [p for p in parts if isinstance(p, GraphPart)],
         [p for p in parts if isinstance(p, TabledPart)],
         stacked(bank),

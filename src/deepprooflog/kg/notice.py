@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from deepprooflog.terminal import visible
+
 
 @dataclass(frozen=True)
 class Notice:
@@ -21,7 +23,8 @@ class Notice:
     def __str__(self) -> str:
         place = "" if self.file is None else f"{self.file}:"
         place += "" if self.file is None or self.line is None else f"{self.line}:"
-        return f"{place} warning: {self.message}" if place else f"warning: {self.message}"
+        text = f"{place} warning: {self.message}" if place else f"warning: {self.message}"
+        return visible(text, keep="")
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
+from deepprooflog.terminal import Own, visible
+
 SECONDS_BETWEEN = 0.1
 
 
@@ -52,8 +54,8 @@ class Progress:
         left = (now - self.began) / fresh * (self.total - done) if fresh else float("inf")
         filled = round(20 * share)
         bar = "█" * filled + "░" * (20 - filled)
-        line = f"{bar} {share:4.0%}  {text}  {duration(left)} left"
-        self.stream.write("\r" + line.ljust(self.width))
+        line = f"{bar} {share:4.0%}  {visible(text, keep='')}  {duration(left)} left"
+        self.stream.write(Own("\r" + line.ljust(self.width)))
         self.stream.flush()
         self.width = len(line)
 

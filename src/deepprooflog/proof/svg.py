@@ -13,7 +13,6 @@ from html import escape
 
 from deepprooflog.proof.text import (
     binding_lines,
-    columns,
     one_line,
     probability_text,
     query_text,
@@ -21,6 +20,7 @@ from deepprooflog.proof.text import (
     wrap,
 )
 from deepprooflog.proof.tree import Kind, Node, Proof, children
+from deepprooflog.terminal import columns
 
 # kind: (on light, on dark), each at least 4.5:1 against the boxes' fill
 PALETTE: dict[Kind, tuple[str, str]] = {

@@ -6,6 +6,7 @@ import math
 import unicodedata
 
 from deepprooflog.proof.tree import Node, Proof
+from deepprooflog.terminal import column, columns
 
 INDENTED = 30  # deeper steps carry their depth as a number: n levels of spaces cost n² characters
 
@@ -89,15 +90,6 @@ def one_line(text: str) -> str:
     return "".join(_escaped(c) if _hidden(c) else c for c in text)
 
 
-def columns(text: str) -> int:
-    """How many columns the text takes in a monospaced font.
-
-    >>> columns("père"), columns("数")
-    (4, 2)
-    """
-    return len(text) if text.isascii() else sum(_column(c) for c in text)
-
-
 def wrap(text: str, width: int) -> list[str]:
     """The text in lines of at most `width` columns, broken after a space where there is one.
 
@@ -110,7 +102,7 @@ def wrap(text: str, width: int) -> list[str]:
     start = room = 0
     space = -1
     for index, char in enumerate(text):
-        room += _column(char)
+        room += column(char)
         if room > width and char != " " and index > start:
             start_next = space + 1 if space >= start else index
             lines.append(text[start:start_next])
@@ -155,11 +147,3 @@ _BIDI = frozenset(("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"
 
 def _escaped(char: str) -> str:
     return _NAMED_ESCAPES.get(char) or f"\\x{ord(char):x}\\"
-
-
-def _column(char: str) -> int:
-    if char.isascii():
-        return 1
-    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

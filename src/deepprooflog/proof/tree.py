@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
 from deepprooflog.errors import ProofLogError
 
@@ -60,6 +60,16 @@ class Proof:
 
     def __post_init__(self) -> None:
         _validate(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The checker holds the program and its compiled clauses: it stays in its process.
+        return {**self.__dict__, "checker": None}
+
+    def __copy__(self) -> Proof:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Proof:
+        return replace(self, bindings=dict(self.bindings))
 
     @property
     def probability(self) -> float:
