@@ -290,9 +290,9 @@ def test_an_interrupted_run_goes_on(
         with pytest.raises(KeyboardInterrupt):
             small(out)
     assert not (out / "result.json").exists()
-    config = json.loads((out / "config.json").read_text())
+    config = open_run(out).config()
     del config["options"]["entropy"]
-    (out / "config.json").write_text(json.dumps(config))
+    open_run(out).write_json("config.json", config)
     again = train("kg", {}, out, resume=True, progress=False)
     whole = json.loads((run / "result.json").read_text())
     for result in (again, whole):

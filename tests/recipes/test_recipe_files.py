@@ -82,7 +82,7 @@ def test_given_beats_case_beats_recipe_beats_default(tmp_path: Path) -> None:
         ({"n": "0"}, "n is at least 1"),
         ({"lr": "0"}, "lr is above 0"),
         ({"lr": "nan"}, "lr is above 0"),
-        ({"lr": "inf"}, "lr is above 0 and finite"),
+        ({"lr": "inf"}, "lr is above 0 and at most 100"),
         ({"average": "1"}, "below 1"),
         ({"method": "pd"}, "method is one of dp, pg, not 'pd'"),
         ({"schedule": "linear"}, "schedule is one of"),

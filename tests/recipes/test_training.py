@@ -18,7 +18,9 @@ from recipes.small import train_small
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
-    found: dict[str, torch.Tensor] = checkpoint.load(run / "checkpoint.pt", ["model"])["model"]
+    found: dict[str, torch.Tensor] = checkpoint.load(run / "checkpoint.pt", {"model": dict})[
+        "model"
+    ]
     return found
 
 
@@ -75,10 +77,10 @@ def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     whole = training.Training._one_epoch
 
-    def stop(self: training.Training, progress: object) -> dict[str, float]:
+    def stop(self: training.Training, *given: object) -> dict[str, float]:
         if self.epoch == 2:
             raise KeyboardInterrupt
-        return whole(self, progress)  # type: ignore[arg-type]
+        return whole(self, *given)  # type: ignore[arg-type]
 
     run = tmp_path / "interrupted"
     with monkeypatch.context() as patch:
@@ -125,9 +127,9 @@ def test_truncated_checkpoint(interrupted: Path) -> None:
 
 def test_checkpoint_of_another_model(interrupted: Path) -> None:
     path = interrupted / "checkpoint.pt"
-    state = checkpoint.load(path, training.KEYS)
+    state = checkpoint.load(path, training.SHAPE)
     state["model"] = {key: value[:1] for key, value in state["model"].items()}
-    torch.save(state, path)
+    checkpoint.save(path, state)
     with pytest.raises(DataError, match="does not fit"):
         train_small(interrupted, resume=True)
 

@@ -29,13 +29,18 @@ from deepprooflog.kg.negatives import training_negatives
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn import checkpoint
+from deepprooflog.learn.interrupt import Stop, stopping
 from deepprooflog.learn.minibatch import descend
+from deepprooflog.learn.options import MOST, check, option
 from deepprooflog.learn.progress import Progress
 from deepprooflog.relational.entropy import first_entropy
 from deepprooflog.relational.success import masses
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
-KEYS = ("step", "policy", "optimizer", "stream", "random", "best", "history", "options", "seconds")
+SHAPE: checkpoint.Shape = {
+    "step": int, "policy": dict, "optimizer": dict, "stream": Tensor, "random": dict, "best": dict,
+    "history": list, "seconds": float, "since": int, "total": float,
+}  # fmt: skip
 # What a probability of 0 counts as where its logarithm is needed: the loss stays finite.
 FLOOR = 1e-9
 
@@ -50,16 +55,25 @@ Within = Callable[[Prover, Int64[np.ndarray, "n 3"]], Prover]
 class ExactOptions:
     """How a policy is trained."""
 
-    steps: int = 200
-    batch: int = 256  # positives in a step
-    negatives: int = 8  # for each of them
-    lr: float = 3e-3
-    ranking: float = 1.0  # weight of the ranking loss
-    calibration: float = 0.1  # weight of the cross-entropy beside it
-    entropy: float = 0.0  # weight of the entropy of a query's first step
-    validate_every: int = 25
-    patience: int = 0  # stop after so many looks without a better one; 0: never
-    seed: int = 0
+    steps: int = option(200, "of the optimizer", at_least=0, at_most=MOST)
+    batch: int = option(256, "positives in a step", at_least=1, at_most=1_000_000)
+    negatives: int = option(8, "for each of them", at_least=1, at_most=1_000_000)
+    lr: float = option(3e-3, "learning rate", above=0, at_most=100)
+    ranking: float = option(1.0, "weight of the ranking loss", at_least=0, at_most=1e6)
+    calibration: float = option(
+        0.1, "weight of the cross-entropy beside it", at_least=0, at_most=1e6
+    )
+    entropy: float = option(
+        0.0, "weight of the entropy of a query's first step", at_least=0, at_most=1e6
+    )
+    validate_every: int = option(25, "steps between two looks", at_least=1, at_most=MOST)
+    patience: int = option(
+        0, "stop after so many looks without a better one; 0: never", at_least=0, at_most=MOST
+    )
+    seed: int = option(0, "of the order and the negatives", at_least=0, at_most=2**31 - 1)
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 @dataclass(frozen=True)
@@ -123,15 +137,16 @@ class ExactLearning:
         self.optimizer = torch.optim.Adam(prover.policy.parameters(), lr=options.lr)
         self.stream = Stream(len(positives), torch.device("cpu"))
         self.step, self.seconds = 0, 0.0
+        self.since, self.total = 0, 0.0  # the last look, and the sum of the losses since then
         self.best: dict[str, Any] = {"value": -float("inf"), "step": 0, "weights": {}}
         self.history: list[dict[str, float]] = []
 
     @property
     def stopped(self) -> bool:
         """True when all steps are done, or when patience has run out."""
-        waited = (self.step - self.best["step"]) // self.options.validate_every
+        waited = (self.since - self.best["step"]) // self.options.validate_every
         patience = self.options.patience if self.validate is not None else 0
-        return self.step >= self.options.steps or 0 < patience <= waited
+        return self.since >= self.options.steps or 0 < patience <= waited
 
     def train(
         self, progress: Progress, seen: Callable[[dict[str, float]], object] | None
@@ -139,20 +154,24 @@ class ExactLearning:
         """Take the steps that are left."""
         saved = time.perf_counter()
         progress.begin(self.step)
-        if not self.history and self.validate is not None:
-            # The untrained policy is a candidate too.
-            self._look(self.validate)
-        while not self.stopped:
-            began = time.perf_counter()
-            row = self._until_next_look(progress)
-            self.seconds += time.perf_counter() - began
-            self.history.append({**row, "seconds": round(self.seconds, 3)})
-            if seen is not None:
-                seen(self.history[-1])
-            late = time.perf_counter() - saved >= SECONDS_BETWEEN_CHECKPOINTS
-            if self.path is not None and (late or self.stopped):
-                self.save(self.path)
-                saved = time.perf_counter()
+        path = self.path
+        with stopping(None if path is None else lambda: self.save(path)) as stop:
+            if not self.step and not self.best["weights"] and self.validate is not None:
+                # The untrained policy is a candidate too.
+                with stop.looking():
+                    self._look(self.validate)
+            while not self.stopped:
+                began = time.perf_counter()
+                row = self._until_next_look(progress, stop)
+                self.seconds += time.perf_counter() - began
+                self.history.append({**row, "seconds": round(self.seconds, 3)})
+                if seen is not None:
+                    seen(self.history[-1])
+                late = time.perf_counter() - saved >= SECONDS_BETWEEN_CHECKPOINTS
+                if path is not None and (late or self.stopped):
+                    self.save(path)
+                    saved = time.perf_counter()
+                stop()
         progress.close()
         if self.best["weights"]:
             self.prover.policy.load_state_dict(self.best["weights"])
@@ -160,23 +179,26 @@ class ExactLearning:
         value = self.best["value"] if self.best["weights"] else float("nan")
         return Learned(self.step, at, value, self.seconds, self.history)
 
-    def _until_next_look(self, progress: Progress) -> dict[str, float]:
+    def _until_next_look(self, progress: Progress, stop: Stop) -> dict[str, float]:
         options = self.options
         every = options.validate_every
-        last = min(options.steps, (self.step // every + 1) * every)
-        count, total = last - self.step, 0.0
+        last = min(options.steps, (self.since // every + 1) * every)
+        count = last - self.since
         seen = f"  validation {self.best['value']:.4f}" if self.best["weights"] else ""
         self.prover.train()
-        for _ in range(count):
+        while self.step < last:
             batch = self.stream.take(min(options.batch, len(self.positives)))
-            total += descend(self._losses, batch, self.optimizer, self._text, clip=1.0)
+            self.total += descend(self._losses, batch, self.optimizer, self._text, clip=1.0)
             self.step += 1
             progress.update(
-                self.step, f"step {self.step}/{options.steps}  loss {total / count:.4f}{seen}"
+                self.step, f"step {self.step}/{options.steps}  loss {self.total / count:.4f}{seen}"
             )
-        row = {"step": float(self.step), "loss": total / count}
+            stop()
+        row = {"step": float(self.step), "loss": self.total / count}
         if self.validate is not None:
-            row["validation"] = self._look(self.validate)
+            with stop.looking():
+                row["validation"] = self._look(self.validate)
+        self.since, self.total = last, 0.0
         return row
 
     def _text(self, number: int) -> str:
@@ -227,21 +249,25 @@ class ExactLearning:
                 "history": self.history,
                 "options": asdict(self.options),
                 "seconds": self.seconds,
+                "since": self.since,
+                "total": self.total,
             },
         )
 
     def resume(self) -> None:
         """Go on from the checkpoint; from the beginning where there is none."""
-        state = checkpoint.resumed(self.path, KEYS, asdict(self.options), self.device)
+        state = checkpoint.resumed(self.path, SHAPE, asdict(self.options), self.device)
         if state is None:
             return
         with checkpoint.fitting(self.path):
-            self.prover.policy.load_state_dict(state["policy"])
-            self.optimizer.load_state_dict(state["optimizer"])
+            checkpoint.restore_module(self.prover.policy, state["policy"])
+            checkpoint.restore_optimizer(self.optimizer, state["optimizer"])
             self.stream.restore(state["stream"])
             checkpoint.restore_random(state["random"], torch.device("cpu"))
             self.step, self.best = state["step"], state["best"]
             self.history, self.seconds = state["history"], state["seconds"]
+            self.since, self.total = state["since"], state["total"]
+            checkpoint.check_steps(self.best["step"], self.since, self.step, self.options.steps)
 
 
 def ranking_losses(

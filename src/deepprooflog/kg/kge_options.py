@@ -5,14 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from deepprooflog.errors import DataError
-
-CHOICES = {
-    "model": ("rotate", "complex"),
-    "decay": ("linear", "cosine", "constant"),
-    "sharing": ("each", "shared"),
-    "sides": ("split", "both"),
-}
+from deepprooflog.learn.options import MOST, check, option
 
 
 @dataclass(frozen=True)
@@ -22,53 +15,61 @@ class KgeOptions:
     >>> KgeOptions(dimension=0)
     Traceback (most recent call last):
     ...
-    deepprooflog.errors.DataError: dimension is at least 1, not 0
+    deepprooflog.errors.DataError: dimension is at least 1 and at most 4194304, not 0
+    try: dimension=1
     """
 
-    model: str = "rotate"
-    dimension: int = 256  # complex numbers in an entity's vector
-    steps: int = 20_000
-    batch: int = 1024  # triples in a step
-    lr: float = 1e-3
-    decay: str = "linear"  # of the learning rate, to 0 at the last step
-    seed: int = 0
+    model: str = option("rotate", "of the score", choices=("rotate", "complex"))
+    dimension: int = option(
+        256, "complex numbers in an entity's vector", at_least=1, at_most=65_536 * 64
+    )
+    steps: int = option(20_000, "of the optimizer", at_least=0, at_most=MOST)
+    batch: int = option(1024, "triples in a step", at_least=1, at_most=1_000_000)
+    lr: float = option(1e-3, "learning rate", above=0, at_most=100)
+    decay: str = option(
+        "linear", "of the learning rate, to 0 at the last step",
+        choices=("linear", "cosine", "constant"),
+    )  # fmt: skip
+    seed: int = option(0, "of the weights, the order and the negatives", at_least=0, at_most=2**32)
 
     # RotatE: self-adversarial negative sampling.
-    margin: float = 12.0
-    negatives: int = 128  # corruptions of a triple, on each side that is corrupted
-    temperature: float = 1.0  # of the weights among them; 0: all alike
-    sharing: str = "each"  # negatives of one triple's own, or one set for a group of triples
-    group: int = 128  # triples that share one set
-    sides: str = "split"  # tails for half of a batch and heads for the other, or both for all
-    filtered: bool = False  # leave out corruptions that are training triples
-    subsampling: bool = False  # weigh a triple by 1/√(triples with its (h, r) or its (r, t))
+    margin: float = option(12.0, "from which a score is positive", above=0, at_most=1e6)
+    negatives: int = option(
+        128, "corruptions of a triple, on each side that is corrupted", at_least=1,
+        at_most=1_000_000,
+    )  # fmt: skip
+    temperature: float = option(
+        1.0, "of the weights among them; 0: all alike", at_least=0, at_most=1e6
+    )
+    sharing: str = option(
+        "each", "negatives of one triple's own, or one set for a group", choices=("each", "shared")
+    )
+    group: int = option(128, "triples that share one set", at_least=1, at_most=1_000_000)
+    sides: str = option(
+        "split", "tails for half of a batch and heads for the other, or both for all",
+        choices=("split", "both"),
+    )  # fmt: skip
+    filtered: bool = option(False, "leave out corruptions that are training triples")
+    subsampling: bool = option(
+        False, "weigh a triple by 1/√(triples with its (h, r) or its (r, t))"
+    )
 
     # ComplEx: one against all, in both directions.
-    n3: float = 0.01  # weight of the nuclear 3-norm
-    dura: float = 0.0  # weight of the duality-induced regularizer
-    weight_decay: float = 0.0
+    n3: float = option(0.01, "weight of the nuclear 3-norm", at_least=0, at_most=1e6)
+    dura: float = option(0.0, "of the duality-induced regularizer", at_least=0, at_most=1e6)
+    weight_decay: float = option(0.0, "of Adam", at_least=0, at_most=1e6)
 
-    validate_every: int = 1000  # steps between looks at the validation split
-    patience: int = 0  # stop after so many looks without a better one; 0: never
-    capture: bool = True  # on a GPU: replay steps as one CUDA graph
-    compiled: bool = False  # fuse the loss with torch.compile
+    validate_every: int = option(
+        1000, "steps between looks at the validation split", at_least=1, at_most=MOST
+    )
+    patience: int = option(
+        0, "stop after so many looks without a better one; 0: never", at_least=0, at_most=MOST
+    )
+    capture: bool = option(True, "on a GPU: replay steps as one CUDA graph")
+    compiled: bool = option(False, "fuse the loss with torch.compile")
 
     def __post_init__(self) -> None:
-        counts = ("dimension", "batch", "negatives", "group", "validate_every")
-        for name in counts:
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} is at least 1, not {getattr(self, name)}")
-        for name in ("steps", "patience", "seed", "temperature", "n3", "dura", "weight_decay"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise DataError(f"{name} is at least 0 and finite, not {getattr(self, name)}")
-        for name in ("lr", "margin"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise DataError(f"{name} is above 0 and finite, not {getattr(self, name)}")
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise DataError(
-                    f"{name} is one of {', '.join(allowed)}, not {getattr(self, name)!r}"
-                )
+        check(self)
 
 
 def fading(decay: str, share: float) -> float:

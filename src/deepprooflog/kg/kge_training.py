@@ -32,11 +32,15 @@ from deepprooflog.kg.kge_loss import (
 from deepprooflog.kg.kge_options import KgeOptions, fading
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.captured import CapturedStep
+from deepprooflog.learn.interrupt import Stop, stopping
 from deepprooflog.learn.minibatch import descend
 from deepprooflog.learn.progress import Progress
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
-KEYS = ("step", "model", "optimizer", "stream", "random", "best", "history", "options", "seconds")
+SHAPE: checkpoint.Shape = {
+    "step": int, "model": dict, "optimizer": dict, "stream": Tensor, "random": dict, "best": dict,
+    "history": list, "seconds": float, "since": int, "total": float,
+}  # fmt: skip
 
 Validate = Callable[[Kge], float]
 """The validation MRR (or what else is to be high) of a model in evaluation mode."""
@@ -115,58 +119,69 @@ class KgeTraining:
         )
         self.stream = Stream(len(triples), self.device)
         self.step, self.seconds = 0, 0.0
+        self.since, self.total = 0, 0.0  # the last look, and the sum of the losses since then
         self.best: dict[str, Any] = {"value": -float("inf"), "step": 0, "weights": {}}
         self.history: list[dict[str, float]] = []
 
     @property
     def stopped(self) -> bool:
         """True when all steps are done, or when patience has run out."""
-        waited = (self.step - self.best["step"]) // self.options.validate_every
+        waited = (self.since - self.best["step"]) // self.options.validate_every
         patience = self.options.patience if self.validate is not None else 0
-        return self.step >= self.options.steps or 0 < patience <= waited
+        return self.since >= self.options.steps or 0 < patience <= waited
 
     def train(self, progress: Progress | None = None) -> TrainedKge:
         """Take the steps that are left."""
         progress = progress or Progress(self.options.steps)
         progress.begin(self.step)
         saved = time.perf_counter()
-        while not self.stopped:
-            began = time.perf_counter()
-            row = self._until_next_look(progress)
-            self.seconds += time.perf_counter() - began
-            self.history.append({**row, "seconds": round(self.seconds, 3)})
-            late = time.perf_counter() - saved >= SECONDS_BETWEEN_CHECKPOINTS
-            if self.path is not None and (late or self.stopped):
-                self.save(self.path)
-                saved = time.perf_counter()
+        path = self.path
+        with stopping(None if path is None else lambda: self.save(path)) as stop:
+            while not self.stopped:
+                began = time.perf_counter()
+                row = self._until_next_look(progress, stop)
+                self.seconds += time.perf_counter() - began
+                self.history.append({**row, "seconds": round(self.seconds, 3)})
+                late = time.perf_counter() - saved >= SECONDS_BETWEEN_CHECKPOINTS
+                if path is not None and (late or self.stopped):
+                    self.save(path)
+                    saved = time.perf_counter()
+                stop()
         progress.close()
         if self.best["weights"]:
             self.model.load_state_dict(self.best["weights"])
         best = self.best["step"] if self.best["weights"] else self.step
         return TrainedKge(self.model.eval(), self.step, best, self.seconds, self.history)
 
-    def _until_next_look(self, progress: Progress) -> dict[str, float]:
+    def _until_next_look(self, progress: Progress, stop: Stop) -> dict[str, float]:
         options = self.options
         every = options.validate_every
-        last = min(options.steps, (self.step // every + 1) * every)
-        count, total = last - self.step, 0.0
+        last = min(options.steps, (self.since // every + 1) * every)
         seen = f"  validation {self.best['value']:.4f}" if self.best["weights"] else ""
         self.model.train()
-        for _ in range(count):
+        while self.step < last:
             self._set_rate(options.lr * fading(options.decay, self.step / options.steps))
             batch = self.stream.take(options.batch)
             if self.captured is not None:
                 self.captured(batch)
             else:
-                total += descend(self.objective, batch, self.optimizer, lambda i: f"triple {i}")
+                loss = descend(self.objective, batch, self.optimizer, lambda i: f"triple {i}")
+                self.total += loss
             self.step += 1
             progress.update(self.step, f"step {self.step}/{options.steps}{seen}")
-        if self.captured is not None:
-            total = self.captured.check()
-        row = {"step": float(self.step), "loss": total / count}
+            stop()
+        self._count_captured()
+        row = {"step": float(self.step), "loss": self.total / (last - self.since)}
         if self.validate is not None:
-            row["validation"] = self._look(self.validate)
+            with stop.looking():
+                row["validation"] = self._look(self.validate)
+        self.since, self.total = last, 0.0
         return row
+
+    def _count_captured(self) -> None:
+        """Add the losses that are still on the device."""
+        if self.captured is not None:
+            self.total += self.captured.check()
 
     def _look(self, validate: Validate) -> float:
         self.model.eval()
@@ -185,6 +200,7 @@ class KgeTraining:
 
     def save(self, path: Path) -> None:
         """Write a checkpoint."""
+        self._count_captured()
         checkpoint.save(
             path,
             {
@@ -197,21 +213,25 @@ class KgeTraining:
                 "history": self.history,
                 "options": asdict(self.options),
                 "seconds": self.seconds,
+                "since": self.since,
+                "total": self.total,
             },
         )
 
     def resume(self) -> None:
         """Go on from the checkpoint; from the beginning where there is none."""
-        state = checkpoint.resumed(self.path, KEYS, asdict(self.options), self.device)
+        state = checkpoint.resumed(self.path, SHAPE, asdict(self.options), self.device)
         if state is None:
             return
         with checkpoint.fitting(self.path):
-            self.model.load_state_dict(state["model"])
-            self.optimizer.load_state_dict(state["optimizer"])
+            checkpoint.restore_module(self.model, state["model"])
+            checkpoint.restore_optimizer(self.optimizer, state["optimizer"])
             self.stream.restore(state["stream"])
             checkpoint.restore_random(state["random"], self.device)
             self.step, self.best = state["step"], state["best"]
             self.history, self.seconds = state["history"], state["seconds"]
+            self.since, self.total = state["since"], state["total"]
+            checkpoint.check_steps(self.best["step"], self.since, self.step, self.options.steps)
 
 
 def objective(
@@ -266,4 +286,4 @@ class Stream:
 
     def restore(self, order: Int[Tensor, " rest"]) -> None:
         """Continue with a checkpoint's order."""
-        self.order = order
+        self.order = checkpoint.restore_order(order, self.n)

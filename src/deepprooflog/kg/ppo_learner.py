@@ -29,9 +29,11 @@ from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn import checkpoint
-from deepprooflog.learn.on_policy import Report
+from deepprooflog.learn.interrupt import Stop, stopping
+from deepprooflog.learn.on_policy import Losses, Report
 from deepprooflog.learn.ppo import ppo_learner
 from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.rollout import Tally
 from deepprooflog.learn.scalars import Scalars
 from deepprooflog.mdp.environment import Environment, Queries
 from deepprooflog.mdp.policy import Policy
@@ -39,7 +41,10 @@ from deepprooflog.mdp.process import Process
 from deepprooflog.relational.goals import Goals
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
-KEYS = ("learner", "best", "history", "options", "seconds")
+SHAPE: checkpoint.Shape = {
+    "learner": dict, "best": dict, "history": list, "seconds": float, "reports": list,
+    "missing": int,
+}  # fmt: skip
 
 
 def train_ppo(
@@ -134,12 +139,18 @@ class PpoLearning:
         }  # fmt: skip
         self.history: list[dict[str, float]] = []
         self.seconds = 0.0
-        self.missing = 0  # negatives that were asked for and do not exist
+        self.reports: list[Report] = []  # the iterations since the last look
+        self.missing = 0  # negatives that were asked for and do not exist, in these
+
+    @property
+    def since(self) -> int:
+        """The iteration of the last look."""
+        return self.learner.iteration - len(self.reports)
 
     @property
     def stopped(self) -> bool:
         """True when all iterations are done, or when patience has run out."""
-        done = self.learner.iteration
+        done = self.since
         waited = (done - self.best["improved"]) // self.options.look
         patience = self.options.patience if self.validate is not None else 0
         return done >= self.options.iterations or 0 < patience <= waited
@@ -169,44 +180,52 @@ class PpoLearning:
         """Run the iterations that are left."""
         saved = time.perf_counter()
         progress.begin(self.learner.iteration)
-        if not self.history and self.validate is not None:
-            # The untrained policy is a candidate too.
-            self._look(self.validate)
-        while not self.stopped:
-            began = time.perf_counter()
-            row = self._until_next_look(progress, scalars)
-            self.seconds += time.perf_counter() - began
-            self.history.append({**row, "seconds": round(self.seconds, 3)})
-            if seen is not None:
-                seen(self.history[-1])
-            late = time.perf_counter() - saved >= SECONDS_BETWEEN_CHECKPOINTS
-            if self.path is not None and (late or self.stopped):
-                self.save(self.path)
-                saved = time.perf_counter()
+        path = self.path
+        with stopping(None if path is None else lambda: self.save(path)) as stop:
+            if not self.best["weights"] and self.validate is not None:
+                # The untrained policy is a candidate too.
+                with stop.looking():
+                    self._look(self.validate)
+            while not self.stopped:
+                began = time.perf_counter()
+                row = self._until_next_look(progress, scalars, stop)
+                self.seconds += time.perf_counter() - began
+                self.history.append({**row, "seconds": round(self.seconds, 3)})
+                if seen is not None:
+                    seen(self.history[-1])
+                late = time.perf_counter() - saved >= SECONDS_BETWEEN_CHECKPOINTS
+                if path is not None and (late or self.stopped):
+                    self.save(path)
+                    saved = time.perf_counter()
+                stop()
         progress.close()
         self.prover.policy.load_state_dict(self.best["weights"])
         at, value = self.best["step"], self.best["value"]
         return Learned(self.learner.iteration, at, value, self.seconds, self.history)
 
-    def _until_next_look(self, progress: Progress, scalars: Scalars | None) -> dict[str, float]:
+    def _until_next_look(
+        self, progress: Progress, scalars: Scalars | None, stop: Stop
+    ) -> dict[str, float]:
         options, learner = self.options, self.learner
-        last = min(options.iterations, (learner.iteration // options.look + 1) * options.look)
+        last = min(options.iterations, (self.since // options.look + 1) * options.look)
         self.prover.train()
-        reports: list[Report] = []
-        self.missing = 0
         while learner.iteration < last:
-            reports.append(learner.learn(self.queries(learner.iteration)))
-            latest = told(reports[-1:])
+            self.reports.append(learner.learn(self.queries(learner.iteration)))
+            latest = told(self.reports[-1:])
             if scalars is not None:
                 scalars.write(learner.iteration, latest)
             progress.update(learner.iteration, self._line(latest))
-        row = {"step": float(last), **told(reports), "missing_negatives": float(self.missing)}
+            stop()
+        missing = float(self.missing)
+        row = {"step": float(last), **told(self.reports), "missing_negatives": missing}
         if self.validate is not None:
-            row["validation"] = self._look(self.validate)
+            with stop.looking():
+                row["validation"] = self._look(self.validate)
             if scalars is not None:
                 scalars.write(last, {"validation": row["validation"]})
         elif last == options.iterations:
             self.best |= {"step": last, "weights": self._weights()}
+        self.reports, self.missing = [], 0
         return row
 
     def _line(self, latest: dict[str, float]) -> str:
@@ -242,18 +261,28 @@ class PpoLearning:
                 "history": self.history,
                 "options": asdict(self.options),
                 "seconds": self.seconds,
+                "reports": [asdict(report) for report in self.reports],
+                "missing": self.missing,
             },
         )
 
     def resume(self) -> None:
         """Go on from the checkpoint; from the beginning where there is none."""
-        state = checkpoint.resumed(self.path, KEYS, asdict(self.options), self.device)
+        state = checkpoint.resumed(self.path, SHAPE, asdict(self.options), self.device)
         if state is None:
             return
         with checkpoint.fitting(self.path):
             self.learner.load_state_dict(state["learner"])
             self.best, self.history = state["best"], state["history"]
-            self.seconds = state["seconds"]
+            self.seconds, self.missing = state["seconds"], state["missing"]
+            self.reports = [_report(**row) for row in state["reports"]]
+            done, steps = self.learner.iteration, self.options.iterations
+            checkpoint.check_steps(self.best["step"], self.since, done, steps)
+
+
+def _report(tally: dict[str, Any], losses: dict[str, Any], **rest: Any) -> Report:
+    """A report as a checkpoint keeps it."""
+    return Report(tally=Tally(**tally), losses=Losses(**losses), **rest)
 
 
 def told(reports: list[Report]) -> dict[str, float]:

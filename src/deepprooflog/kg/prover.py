@@ -90,12 +90,15 @@ class Prover(nn.Module):
         triples = triples.to(self.database.device)
         return self.database.triples(triples[:, 1], triples[:, [0, 2]], leave_out=leave_out)
 
-    def explore(self, goals: Goals) -> Layers:
-        """The goal graph of a batch within the limits, without successors of goals that fail."""
+    def explore(self, goals: Goals, most: int | None = None) -> Layers:
+        """The goal graph of a batch within the limits, without successors of goals that fail.
+
+        `most` is a limit on the goals for where there is none.
+        """
         limits = self.limits
         layers = explore(
             self.database, goals, max_depth=limits.depth, max_atoms=limits.atoms,
-            max_goals=limits.goals,
+            max_goals=limits.goals or most,
         )  # fmt: skip
         return pruned(layers)
 

@@ -1,65 +1,109 @@
-"""Checkpoints: the whole state of a training run in one file that is never half written."""
+"""Checkpoints: the whole state of a training run in one sealed file that is never half written.
+
+A checkpoint with one bit changed is refused. Each entry is checked before any is used: `Shape` says
+of which type it is, and what is loaded into a module or an optimizer must fit it tensor by tensor.
+"""
 
 from __future__ import annotations
 
-import os
-import pickle
-import zipfile
-from collections.abc import Iterable, Iterator
+import io
+import math
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
+from torch import Tensor, nn
 
-from deepprooflog.errors import DataError
+from deepprooflog.data.whole import sealed, unsealed, write_whole
+from deepprooflog.errors import DataError, ProofLogError
 
 FORMAT = 1
+KIND = "checkpoint"
+BARE = b"PK"  # how torch's own file begins, which has no checksum
 
-
-def save(path: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint beside its place, then move it there."""
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as file:
-            torch.save({"format": FORMAT, **state}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        raise DataError(f"cannot write: {error.strerror or error}", file=str(path)) from None
-
-
-def load(path: Path, keys: Iterable[str], device: torch.device | str = "cpu") -> dict[str, Any]:
-    """Read a checkpoint, with its tensors on a device, and see that it is whole."""
-    try:
-        state = torch.load(path, map_location=device, weights_only=True)
-    except FileNotFoundError:
-        raise DataError("there is no checkpoint", file=str(path), hint=_ANEW) from None
-    except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError,
-            zipfile.BadZipFile) as error:  # fmt: skip
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(
-            f"the checkpoint is damaged ({reason[:120]})", file=str(path), hint=_ANEW
-        ) from None
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise DataError(f"not a checkpoint of format {FORMAT}", file=str(path), hint=_ANEW)
-    missing = [key for key in keys if key not in state]
-    if missing:
-        raise DataError(f"the checkpoint has no {missing[0]!r}", file=str(path), hint=_ANEW)
-    return state
-
+Shape: TypeAlias = Mapping[str, type | tuple[type, ...]]
+"""The entries of a checkpoint, and their types."""
 
 _ANEW = "train into another folder"
 
 
+def save(path: Path, state: Mapping[str, Any]) -> None:
+    """Write a checkpoint whole, or leave the old one and say why."""
+    # In memory first: what torch does when a write fails half-way is not ours to catch.
+    raw = io.BytesIO()
+    torch.save({"format": FORMAT, **state}, raw)
+    write_whole(path, sealed(KIND, raw.getvalue()))
+
+
+def load(path: Path, shape: Shape, device: torch.device | str = "cpu") -> dict[str, Any]:
+    """Read a checkpoint, with its tensors on a device, and see that it is whole."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError("there is no checkpoint", file=str(path), hint=_ANEW) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(f"cannot be read: {reason}", file=str(path)) from None
+    body = unsealed(KIND, raw)
+    if body is None and raw[:2] == BARE:
+        warnings.warn(f"{path} has no checksum: whether it is damaged is not seen", stacklevel=2)
+        body = raw
+    if body is None:
+        raise DataError(
+            "the checkpoint is damaged: its checksum is not that of its contents", file=str(path),
+            hint=_ANEW,
+        )  # fmt: skip
+    try:
+        state = torch.load(io.BytesIO(body), map_location=device, weights_only=True)
+    except Exception as error:
+        raise DataError(
+            f"the checkpoint is damaged ({first_line(error)})", file=str(path), hint=_ANEW
+        ) from None
+    if not isinstance(state, dict) or state.get("format") != FORMAT:
+        raise DataError(f"not a checkpoint of format {FORMAT}", file=str(path), hint=_ANEW)
+    _check(state, shape, path)
+    return state
+
+
+def _check(state: Mapping[str, Any], shape: Shape, path: Path) -> None:
+    for key, kind in shape.items():
+        if key not in state:
+            raise DataError(f"the checkpoint has no {key!r}", file=str(path), hint=_ANEW)
+        value = state[key]
+        if not isinstance(value, kind) or isinstance(value, bool) or not _sound(key, value):
+            raise DataError(
+                f"the checkpoint's {key!r} is not what it must be", file=str(path), hint=_ANEW
+            )
+
+
+def _sound(key: str, value: Any) -> bool:
+    """What some entries must be beyond their type."""
+    if key == "best":
+        weights = value.get("weights")
+        named = isinstance(weights, dict) and all(
+            isinstance(k, str) and isinstance(v, Tensor) for k, v in weights.items()
+        )
+        return named and all(_number(v) for k, v in value.items() if k != "weights")
+    if key == "history":
+        return all(isinstance(row, dict) and all(map(_number, row.values())) for row in value)
+    # A sum of losses may be negative.
+    return not _number(value) or key == "total" or value >= 0
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def resumed(
-    path: Path | None, keys: Iterable[str], options: dict[str, Any], device: torch.device
+    path: Path | None, shape: Shape, options: dict[str, Any], device: torch.device
 ) -> dict[str, Any] | None:
     """The state to go on from, None where there is none yet; one of other options is refused."""
     if path is None or not path.exists():
         return None
-    state = load(path, keys, device)
+    state = load(path, {**shape, "options": dict}, device)
     changed = [k for k, v in options.items() if state["options"].get(k) != v]
     if changed:
         raise DataError(
@@ -70,15 +114,67 @@ def resumed(
 
 
 @contextmanager
-def fitting(path: Path | None) -> Iterator[None]:
+def fitting(path: Path | None, what: str = "graph") -> Iterator[None]:
     """Within, a state that does not fit what it is loaded into is an error of its file."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (ProofLogError, MemoryError):
+        raise
+    except Exception as error:
         raise DataError(
-            f"the checkpoint does not fit this graph: {str(error).splitlines()[0]}",
-            file=str(path), hint=_ANEW,
+            f"the checkpoint does not fit this {what}: {first_line(error)}", file=str(path),
+            hint=_ANEW,
         ) from None  # fmt: skip
+
+
+def first_line(error: Exception) -> str:
+    """The beginning of a reason."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]
+
+
+def restore_module(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Load weights into a module; each must have the type of number that it replaces."""
+    if not isinstance(weights, Mapping):
+        raise TypeError("weights are tensors by name")
+    for key, own in module.state_dict().items():
+        kept = weights.get(key)
+        if isinstance(kept, Tensor) and kept.dtype != own.dtype:
+            raise TypeError(f"{key} is of type {kept.dtype}, not {own.dtype}")
+    module.load_state_dict(dict(weights))
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    """Load the state of an optimizer; what it keeps of a parameter has the parameter's shape."""
+    before = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict(state)
+    for old, group in zip(before, optimizer.param_groups, strict=True):
+        if old.keys() - {"params"} != group.keys() - {"params"}:
+            raise ValueError("the optimizer has other settings")
+        for key, value in old.items():
+            if key not in ("params", "lr") and group[key] != value:
+                raise ValueError(f"the optimizer has another {key}")
+        if not math.isfinite(float(group["lr"])):
+            raise ValueError("the optimizer has no learning rate")
+        for parameter in group["params"]:
+            for key, value in optimizer.state.get(parameter, {}).items():
+                whole = () if key == "step" else parameter.shape
+                if not isinstance(value, Tensor) or value.shape != whole:
+                    raise ValueError(f"the optimizer's {key} has another shape")
+
+
+def check_steps(best: int, since: int, done: int, steps: int) -> None:
+    """The best step and the last look are not after the last step, nor that after the end."""
+    if not 0 <= best <= done or not 0 <= since <= done <= steps:
+        raise ValueError(f"step {done} of {steps}, the best {best}, looked at {since}")
+
+
+def restore_order(order: Any, n: int) -> Tensor:
+    """The rest of a random order of the positions 0 … n−1."""
+    if not isinstance(order, Tensor) or order.dtype != torch.int64 or order.dim() != 1:
+        raise TypeError("an order is a row of positions")
+    if len(order) and not bool(((order >= 0) & (order < n)).all()):
+        raise ValueError("a position beyond the examples")
+    return order
 
 
 def random_state(device: torch.device) -> dict[str, torch.Tensor]:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
+from deepprooflog.learn import checkpoint
 from deepprooflog.learn.rollout import Rollout, Tally, collect, collect_whole
 from deepprooflog.mdp.environment import Environment, Queries, State, reset
 from deepprooflog.mdp.memory import Memory
@@ -165,8 +166,8 @@ class Learner:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where another learner of the same making stopped."""
-        self.policy.load_state_dict(state["policy"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        checkpoint.restore_module(self.policy, state["policy"])
+        checkpoint.restore_optimizer(self.optimizer, state["optimizer"])
         self.generator.set_state(state["generator"].cpu())
         self.iteration = state["iteration"]
         self.state = None if state["episodes"] is None else _unpacked(state["episodes"])

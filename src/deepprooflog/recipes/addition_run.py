@@ -9,7 +9,6 @@ from pathlib import Path
 
 import torch
 
-from deepprooflog.errors import DataError
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
 from deepprooflog.model import Model
@@ -50,11 +49,17 @@ def train(
     progress: bool = True,
 ) -> dict[str, object]:
     """Train a recipe into a folder; what stands in its result.json."""
-    options, run = begin(
+    with begin(
         recipe, given, out, resume, task=TASK, resolve=resolve, check=_check, places=PLACES
-    )
-    if resume and run.result.exists():
-        return run.read_result()
+    ) as (options, run):
+        if resume and run.result.exists():
+            return run.read_result()
+        return _train(recipe, options, run, resume, progress)
+
+
+def _train(
+    recipe: str, options: AdditionOptions, run: RunFolder, resume: bool, progress: bool
+) -> dict[str, object]:
     began = time.perf_counter()
     device = device_of(options)
     with torch.random.fork_rng(), threads(options.threads):
@@ -71,7 +76,7 @@ def train(
         training = Training(lesson, plan, run)
         if resume:
             training.resume()
-        if not training.epoch and options.tries > 1:
+        if not training.begun and options.tries > 1:
             trial = max(1, round(options.trial * options.epochs))
             losses = best_start(lesson, plan, options.tries, trial)
         steps = -(-task.training // options.batch)
@@ -112,16 +117,11 @@ def trained(
     kept = run.config()
     places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
     options = resolve(read_recipe(kept["recipe"]), {**kept["options"], **places})
-    state = checkpoint.load(run.checkpoint, ("best",), device_of(options))
+    state = checkpoint.load(run.checkpoint, {"best": dict}, device_of(options))
     shape = pictures(options.data)[1].images.shape[1:]
     model = Model(program(), networks={"lenet": classifier(options, shape)})
-    try:
-        model.load_state_dict(state["best"]["weights"])
-    except (KeyError, TypeError, RuntimeError) as error:
-        raise DataError(
-            f"the checkpoint does not fit this model: {str(error).splitlines()[0]}",
-            file=str(run.checkpoint),
-        ) from None
+    with checkpoint.fitting(run.checkpoint, "model"):
+        checkpoint.restore_module(model, state["best"]["weights"])
     return model.to(device_of(options)), options
 
 

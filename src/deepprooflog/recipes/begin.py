@@ -1,19 +1,29 @@
-"""The options and the folder of a run: a new one, or one to go on with."""
+"""The options and the folder of a run, a new one or one to go on with; how a run ends early."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from deepprooflog.errors import DataError
-from deepprooflog.recipes.folder import RunFolder, create, open_run
+import torch
+
+from deepprooflog.errors import DataError, ModelError, Stopped
+from deepprooflog.learn.checkpoint import first_line
+from deepprooflog.learn.interrupt import handled, stop_at_once
+from deepprooflog.recipes.folder import RunFolder, create, reopen
 from deepprooflog.recipes.recipe import Recipe, read_recipe
 
 Options = TypeVar("Options")
 
+# How torch speaks of a device that is full or gone where it has no class of errors for it.
+_DEVICE = ("can't allocate memory", "out of memory", "CUDA error", "CUDNN", "cuDNN", "CUBLAS")
 
+
+@contextmanager
 def begin(
     recipe: str,
     given: Mapping[str, object],
@@ -24,20 +34,36 @@ def begin(
     resolve: Callable[[Recipe, Mapping[str, object]], Options],
     check: Callable[[Options], object],
     places: Collection[str],
-) -> tuple[Options, RunFolder]:
-    """Resolve the options and make or open the folder.
+) -> Iterator[tuple[Options, RunFolder]]:
+    """Resolve the options, make or open the folder, and hold its lock.
 
     `check` refuses what cannot run before a folder is made for it. `places` are the options that a
-    resumed run may be given anew: where it runs, not what it computes.
+    resumed run may be given anew: where it runs, not what it computes. A signal, or a device that
+    is lost or full, ends the run with one message that says how to go on.
     """
-    if not resume:
-        options = resolve(read_recipe(recipe), given)
-        check(options)
-        return options, create(out, {"recipe": recipe, "task": task, "options": _dict(options)})
-    run = open_run(out)
+    with handled(stop_at_once), _told(recipe, out):
+        if not resume:
+            options = resolve(read_recipe(recipe), given)
+            check(options)
+            config = {"recipe": recipe, "task": task, "options": _dict(options)}
+            with create(out, config) as run:
+                yield options, run
+            return
+        with reopen(out) as run:
+            yield _kept(recipe, given, run, resolve, places), run
+
+
+def _kept(
+    recipe: str,
+    given: Mapping[str, object],
+    run: RunFolder,
+    resolve: Callable[[Recipe, Mapping[str, object]], Options],
+    places: Collection[str],
+) -> Options:
+    """The options of a run that is gone on with; others than its own are refused."""
     kept = run.config()
     if kept["recipe"] != recipe:
-        raise DataError(f"a run of {kept['recipe']}, not of {recipe}", file=str(out))
+        raise DataError(f"a run of {kept['recipe']}, not of {recipe}", file=str(run.path))
     options = resolve(read_recipe(recipe), {**kept["options"], **given})
     for key, value in _dict(options).items():
         # An option that the run's version did not have is what it is now.
@@ -45,9 +71,34 @@ def begin(
         if value != was and key not in places:
             raise DataError(
                 f"the run has {key}={was}, not {value}",
-                file=str(out), hint="another --out for another run",
+                file=str(run.path), hint="another --out for another run",
             )  # fmt: skip
-    return options, run
+    return options
+
+
+@contextmanager
+def _told(recipe: str, out: Path) -> Iterator[None]:
+    """Within, what ends a run from outside is told with how to go on."""
+    again = shlex.join(["dprl", "train", recipe, "--out", str(out), "--resume"])
+    run = RunFolder(out)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        number = error.signal if isinstance(error, Stopped) else 2
+        what = "terminated" if number == 15 else "interrupted"
+        if not (out / "config.json").exists():
+            raise Stopped(f"{what} before the run began", number) from None
+        saved = "what was learned is saved" if run.learned else "nothing was learned yet"
+        raise Stopped(f"{what}; {saved}\ngo on with  {again}", number) from None
+    except (MemoryError, RuntimeError) as error:
+        failed = isinstance(error, MemoryError | torch.OutOfMemoryError | torch.AcceleratorError)
+        if not failed and not any(text in str(error) for text in _DEVICE):
+            raise
+        then = f", then  {again}" if run.learned else ""
+        raise ModelError(
+            f"the device is full or was lost: {first_line(error)}",
+            hint=f"a smaller batch or dimension, or another device{then}",
+        ) from None
 
 
 def _dict(options: Any) -> dict[str, Any]:

@@ -6,19 +6,34 @@
     curves.svg       loss and accuracy over the epochs
     result.json      the test figures and the seconds, when the run is done
 
-Files are replaced whole: an interrupted run leaves what was there before.
+Files are replaced whole: an interrupted run leaves what was there before. What a run is read from,
+all but the metrics and curves, has a checksum.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deepprooflog.data.whole import (
+    PART,
+    cannot_write,
+    sealed_json,
+    sweep,
+    unsealed_json,
+    write_whole,
+)
 from deepprooflog.errors import DataError
+from deepprooflog.recipes import lock
+
+CONFIG = {"recipe": str, "task": str, "options": dict}
+LEARNED = ("checkpoint.pt", "prior.pt", "prior-training-*.pt", "result.json")
+BESIDE = ("config.json", "metrics.jsonl", "curves.svg")
 
 
 @dataclass(frozen=True)
@@ -35,9 +50,19 @@ class RunFolder:
     def result(self) -> Path:
         return self.path / "result.json"
 
+    @property
+    def learned(self) -> bool:
+        """True when something was learned that is worth going on with."""
+        return any(next(self.path.glob(name), None) is not None for name in LEARNED)
+
     def config(self) -> dict[str, Any]:
         """What was trained."""
-        return _json(self.path / "config.json")
+        path = self.path / "config.json"
+        value = _json(path)
+        whole = value.keys() == CONFIG.keys()
+        if not whole or not all(isinstance(value[key], kind) for key, kind in CONFIG.items()):
+            raise DataError("not a run's configuration", file=str(path))
+        return value
 
     def read_result(self) -> dict[str, Any]:
         """The test figures of a finished run."""
@@ -45,48 +70,82 @@ class RunFolder:
 
     def append(self, row: Mapping[str, object]) -> None:
         """Add a line to the metrics."""
-        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
-
-    def keep_metrics(self, epochs: int) -> None:
-        """Forget the lines of epochs that a resumed run will repeat."""
         path = self.path / "metrics.jsonl"
-        rows = path.read_text(encoding="utf-8").splitlines(True)[:epochs] if path.exists() else []
-        self.write("metrics.jsonl", "".join(rows))
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            raise cannot_write(error, path) from None
+
+    def write_metrics(self, rows: Iterable[Mapping[str, object]]) -> None:
+        """The metrics anew, as when a resumed run forgets the epochs that it will repeat."""
+        self.write("metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
 
     def write(self, name: str, text: str) -> None:
         """Write a file whole or not at all."""
-        path = self.path / name
-        part = path.with_name(name + ".part")
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
+        write_whole(self.path / name, text.encode())
 
     def write_json(self, name: str, value: Mapping[str, object]) -> None:
-        """Write a JSON file for people and machines."""
-        self.write(name, json.dumps(value, indent=2) + "\n")
+        """Write a JSON file for people and machines, with a checksum."""
+        self.write(name, sealed_json(value))
 
 
-def create(path: Path, config: Mapping[str, object]) -> RunFolder:
-    """A new run folder; a folder that holds anything is left alone."""
-    if path.exists() and not path.is_dir():
-        raise DataError("not a folder", file=str(path), hint="another --out")
-    if is_run(path):
+@contextmanager
+def create(path: Path, config: Mapping[str, object]) -> Iterator[RunFolder]:
+    """A new run folder, locked within; a folder that holds anything else is left alone.
+
+    After an error before anything was learned the folder is as it was: it can be used again.
+    """
+    run = RunFolder(path)
+    try:
+        made = not path.exists()
+        if not made and not path.is_dir():
+            raise DataError("not a folder", file=str(path), hint="another --out")
+        path.mkdir(parents=True, exist_ok=True)
+        _check_free(run)
+    except (OSError, ValueError) as error:
+        raise cannot_write(error, path) from None
+    try:
+        with lock.locked(path):
+            _check_free(run)
+            sweep(path)
+            try:
+                run.write_json("config.json", config)
+                yield run
+            except Exception:
+                if not run.learned:
+                    for name in BESIDE:
+                        (path / name).unlink(missing_ok=True)
+                raise
+    except Exception:
+        if made:
+            with suppress(OSError):  # not empty: something was learned, or another is at work
+                path.rmdir()
+        raise
+
+
+def _check_free(run: RunFolder) -> None:
+    """Refuse a folder that is in use; a run that has learned nothing makes room."""
+    if run.learned:
         raise DataError(
             "holds a run already",
-            file=str(path),
+            file=str(run.path),
             hint="--resume to go on with it, or another --out",
         )
-    if path.is_dir() and any(path.iterdir()):
+    names = {p.name for p in run.path.iterdir() if not p.name.endswith(PART)}
+    if not names <= {*BESIDE, lock.NAME}:
         raise DataError(
-            "the folder is not empty and holds no run", file=str(path), hint="another --out"
+            "the folder is not empty and holds no run", file=str(run.path), hint="another --out"
         )
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        run = RunFolder(path)
-        run.write_json("config.json", config)
-    except OSError as error:
-        raise DataError(f"cannot write: {error.strerror or error}", file=str(path)) from None
-    return run
+
+
+@contextmanager
+def reopen(path: Path) -> Iterator[RunFolder]:
+    """A run to go on with, locked within."""
+    run = open_run(path)
+    with lock.locked(path):
+        sweep(path)
+        yield run
 
 
 def open_run(path: Path) -> RunFolder:
@@ -95,21 +154,29 @@ def open_run(path: Path) -> RunFolder:
         raise DataError("not the folder of a run: it has no config.json", file=str(path),
                         hint="the folder given to  dprl train … --out")  # fmt: skip
     run = RunFolder(path)
-    if not {"recipe", "task", "options"} <= run.config().keys():
-        raise DataError("not a run's configuration", file=str(path / "config.json"))
+    run.config()
     return run
 
 
 def is_run(path: Path) -> bool:
     """True for a folder that a run was trained into."""
-    return (path / "config.json").is_file()
+    try:
+        return (path / "config.json").is_file()
+    except OSError:  # a name that no file can have
+        return False
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found = unsealed_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"cannot be read: {error}", file=str(path)) from None
-    if not isinstance(value, dict):
-        raise DataError("not a JSON object", file=str(path))
+    if found is None:
+        raise DataError(
+            "the file is damaged or was edited: its checksum is not that of its contents",
+            file=str(path), hint="train into another folder",
+        )  # fmt: skip
+    value, checked = found
+    if not checked:
+        warnings.warn(f"{path} has no checksum: whether it is damaged is not seen", stacklevel=3)
     return value

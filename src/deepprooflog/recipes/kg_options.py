@@ -9,7 +9,8 @@ from typing import Any
 from deepprooflog.errors import DataError
 from deepprooflog.kg.exact_learner import ExactOptions
 from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.recipes.options import option, settings
+from deepprooflog.learn.options import MOST
+from deepprooflog.recipes.options import MOST_THREADS, option, settings
 from deepprooflog.recipes.recipe import Recipe
 
 PRIORS = ("rotate", "complex", "none")
@@ -34,57 +35,81 @@ class GraphOptions:
     domains: str = option("", "a file of domains; empty: the folder's domain2constants.txt")
     candidates: str = option("", "the domain answers are looked for in; empty: all entities")
     sides: str = option("both", "which entity of a triple is asked for", choices=SIDED)
-    seed: int = option(0, "of the weights, the order and the negatives", at_least=0)
+    seed: int = option(
+        0, "of the weights, the order and the negatives", at_least=0, at_most=2**31 - 1
+    )
     device: str = option("auto", "where to train", choices=DEVICES)
-    threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0)
+    threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0, at_most=MOST_THREADS)
 
-    nesting: int = option(2, "how deep rules stand inside one another", at_least=0)
+    nesting: int = option(2, "how deep rules stand inside one another", at_least=0, at_most=100)
     believe: str = option("query", "where the prior is a clause", choices=("query", "everywhere"))
-    depth: int = option(40, "resolution steps at most; what is beyond is open", at_least=1)
-    goals: int = option(0, "goals of a batch at most; 0: no limit", at_least=0)
+    depth: int = option(
+        40, "resolution steps at most; what is beyond is open", at_least=1, at_most=10_000
+    )
+    goals: int = option(0, "goals of a batch at most; 0: no limit", at_least=0, at_most=MOST)
 
     learner: str = option("auto", "of the policy", choices=LEARNERS)
     learn_from: str = option(
         "auto", "triples to learn from; auto: valid where there is a prior", choices=FROM
     )
     hide: str = option("", "relations whose facts about the entities asked about are not known")
-    exact_up_to: int = option(2000, "goals a query up to which auto learns exactly", at_least=1)
-    dimension: int = option(64, "of the policy's embeddings", at_least=1)
+    exact_up_to: int = option(
+        2000, "goals a query up to which auto learns exactly", at_least=1, at_most=MOST
+    )
+    dimension: int = option(64, "of the policy's embeddings", at_least=1, at_most=65_536)
     f_atom: str = option("mlp", "embeds an atom", choices=F_ATOM)
     f_agg: str = option("mean", "embeds a goal", choices=F_AGG)
     constants: str = option("shared", "embed entities alike or each", choices=("shared", "own"))
     false_action: int = option(0, "1: giving up is a choice", at_least=0, below=2)
-    steps: int = option(100, "of the learner", at_least=0)
-    batch: int = option(128, "positives in a step", at_least=1)
-    negatives: int = option(32, "for each positive", at_least=1)
-    lr: float = option(0.001, "learning rate of the policy", above=0)
-    ranking: float = option(1.0, "weight of the ranking loss", at_least=0)
-    calibration: float = option(0.02, "weight of the cross-entropy", at_least=0)
-    entropy: float = option(0.02, "weight of the first step's entropy", at_least=0)
-    look: int = option(25, "steps between two looks at the validation split", at_least=1)
+    steps: int = option(100, "of the learner", at_least=0, at_most=MOST)
+    batch: int = option(128, "positives in a step", at_least=1, at_most=1_000_000)
+    negatives: int = option(32, "for each positive", at_least=1, at_most=1_000_000)
+    lr: float = option(0.001, "learning rate of the policy", above=0, at_most=100)
+    ranking: float = option(1.0, "weight of the ranking loss", at_least=0, at_most=1e6)
+    calibration: float = option(0.02, "weight of the cross-entropy", at_least=0, at_most=1e6)
+    entropy: float = option(0.02, "weight of the first step's entropy", at_least=0, at_most=1e6)
+    look: int = option(
+        25, "steps between two looks at the validation split", at_least=1, at_most=MOST
+    )
     watch: str = option("mrr", "the validation figure that is to be high", choices=WATCHED)
-    patience: int = option(0, "stop after so many looks without a better one", at_least=0)
+    patience: int = option(
+        0, "stop after so many looks without a better one", at_least=0, at_most=MOST
+    )
 
-    ppo_iterations: int = option(200, "PPO: rollouts, each followed by an update", at_least=1)
-    ppo_episodes: int = option(256, "PPO: episodes side by side", at_least=1)
-    ppo_lr: float = option(3e-4, "PPO: learning rate", above=0)
-    ppo_entropy: float = option(0.2, "PPO: weight of the entropy", at_least=0)
-    ppo_entropy_end: float = option(-1.0, "PPO: its weight at the end; -1: it stays")
+    ppo_iterations: int = option(
+        200, "PPO: rollouts, each followed by an update", at_least=1, at_most=MOST
+    )
+    ppo_episodes: int = option(256, "PPO: episodes side by side", at_least=1, at_most=1_000_000)
+    ppo_lr: float = option(3e-4, "PPO: learning rate", above=0, at_most=100)
+    ppo_entropy: float = option(0.2, "PPO: weight of the entropy", at_least=0, at_most=1e6)
+    ppo_entropy_end: float = option(
+        -1.0, "PPO: its weight at the end; -1: it stays", at_least=-1, at_most=1e6
+    )
     ppo_memory: int = option(1, "PPO: 1: rollouts visit no goal twice", at_least=0, below=2)
     tensorboard: int = option(0, "1: write scalars for TensorBoard", at_least=0, below=2)
 
     prior: str = option("complex", "the embedding that is believed", choices=PRIORS)
     prior_from: str = option("", "a run whose prior is used; empty: train one")
-    prior_members: int = option(1, "embeddings from as many seeds, side by side", at_least=1)
-    prior_dimension: int = option(128, "complex numbers in an entity's vector", at_least=1)
-    prior_steps: int = option(500, "of the prior's training", at_least=1)
-    prior_batch: int = option(512, "triples in a step", at_least=1)
-    prior_lr: float = option(0.01, "learning rate of the prior", above=0)
-    prior_n3: float = option(0.05, "ComplEx: weight of the nuclear 3-norm", at_least=0)
-    prior_dura: float = option(0.0, "ComplEx: weight of the dual regularizer", at_least=0)
-    prior_margin: float = option(12.0, "RotatE", above=0)
-    prior_negatives: int = option(128, "RotatE: corruptions of a triple", at_least=1)
-    prior_temperature: float = option(1.0, "RotatE: of the negatives' weights", at_least=0)
+    prior_members: int = option(
+        1, "embeddings from as many seeds, side by side", at_least=1, at_most=64
+    )
+    prior_dimension: int = option(
+        128, "complex numbers in an entity's vector", at_least=1, at_most=65_536
+    )
+    prior_steps: int = option(500, "of the prior's training", at_least=1, at_most=MOST)
+    prior_batch: int = option(512, "triples in a step", at_least=1, at_most=1_000_000)
+    prior_lr: float = option(0.01, "learning rate of the prior", above=0, at_most=100)
+    prior_n3: float = option(0.05, "ComplEx: weight of the nuclear 3-norm", at_least=0, at_most=1e6)
+    prior_dura: float = option(
+        0.0, "ComplEx: weight of the dual regularizer", at_least=0, at_most=1e6
+    )
+    prior_margin: float = option(12.0, "RotatE", above=0, at_most=1e6)
+    prior_negatives: int = option(
+        128, "RotatE: corruptions of a triple", at_least=1, at_most=1_000_000
+    )
+    prior_temperature: float = option(
+        1.0, "RotatE: of the negatives' weights", at_least=0, at_most=1e6
+    )
     prior_sharing: str = option("each", "RotatE: negatives", choices=("each", "shared"))
     prior_sides: str = option("split", "RotatE: sides corrupted", choices=("split", "both"))
     prior_filtered: int = option(
@@ -102,8 +127,8 @@ class GraphOptions:
     held_out: float = option(
         0.2, "share of the validation split that only validates", above=0, below=1
     )
-    looked_at: int = option(300, "triples in a look", at_least=1)
-    test: int = option(0, "test triples ranked at the end; 0: all", at_least=0)
+    looked_at: int = option(300, "triples in a look", at_least=1, at_most=MOST)
+    test: int = option(0, "test triples ranked at the end; 0: all", at_least=0, at_most=MOST)
 
     def prior_options(self, member: int = 0) -> KgeOptions:
         """How a member of the prior is trained."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.believe import Belief
@@ -26,7 +27,10 @@ from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.kg import Task, device_of
 from deepprooflog.recipes.kg_options import GraphOptions
 
-KEYS = ("prior", "slope", "offset", "base_rate", "model", "dimension", "margin")
+SHAPE: checkpoint.Shape = {
+    "prior": dict, "slope": Tensor, "offset": Tensor, "base_rate": (int, float), "model": str,
+    "dimension": int, "margin": (int, float),
+}  # fmt: skip
 
 
 def find_prior(
@@ -88,7 +92,7 @@ def save_prior(path: Path, kge: Kge, calibration: Calibration, options: GraphOpt
 
 def read_prior(path: Path, options: GraphOptions) -> dict[str, Any]:
     """What stands in the file of a prior."""
-    return checkpoint.load(path, KEYS, device_of(options))
+    return checkpoint.load(path, SHAPE, device_of(options))
 
 
 def embedding_of(state: Mapping[str, Any], path: Path, graph: Graph, options: GraphOptions) -> Kge:
@@ -109,10 +113,11 @@ def embedding_of(state: Mapping[str, Any], path: Path, graph: Graph, options: Gr
     whole = replace(options.prior_options(), dimension=dimension)
     kge = make_model(whole, len(graph.entities), len(graph.relations))
     try:
-        kge.load_state_dict(state["prior"])
-    except RuntimeError as error:
+        checkpoint.restore_module(kge, state["prior"])
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[-1].strip()
         raise DataError(
-            f"the prior does not fit {graph.name}: {str(error).splitlines()[-1].strip()}",
+            f"the prior does not fit {graph.name}: {reason}",
             file=str(path), hint="a prior trained on the same graph",
         ) from None  # fmt: skip
     return kge.to(device_of(options)).eval()
@@ -121,9 +126,17 @@ def embedding_of(state: Mapping[str, Any], path: Path, graph: Graph, options: Gr
 def load_prior(path: Path, graph: Graph, options: GraphOptions) -> Belief:
     """A run's own prior with its calibration."""
     state = read_prior(path, options)
-    found = Calibration(
-        state["slope"], state["offset"], float(state["base_rate"]), state.get("facts")
+    slope, offset, facts = state["slope"], state["offset"], state.get("facts")
+    fits = all(
+        isinstance(t, Tensor) and t.is_floating_point() and t.shape[:1] == (len(graph.relations),)
+        for t in (slope, offset, slope if facts is None else facts)
     )
+    if not fits or slope.dim() != 1 or offset.dim() != 1 or not 0 < state["base_rate"] < 1:
+        raise DataError(
+            f"the calibration does not fit {graph.name}", file=str(path),
+            hint="a prior trained on the same graph",
+        )  # fmt: skip
+    found = Calibration(slope, offset, float(state["base_rate"]), facts)
     return believed(embedding_of(state, path, graph, options), found, graph)
 
 

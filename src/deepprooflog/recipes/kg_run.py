@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Mapping
@@ -37,6 +36,10 @@ from deepprooflog.recipes.recipe import read_recipe
 PLACES = ("device", "threads", "test")
 # Queries explored to see how large the goal space is.
 GLIMPSE = 64
+# Where those have more goals than this, no batch of queries ends.
+MOST_GOALS = 2_000_000
+# Rules that stand deeper inside one another than this are looked at before anything is trained.
+USUAL_NESTING = 3
 WATCHED = {"mrr": "mean reciprocal rank", "auc_pr": "AUC-PR"}
 
 
@@ -49,11 +52,15 @@ def train(
     progress: bool = True,
 ) -> dict[str, Any]:
     """Train a recipe into a folder; what stands in its result.json."""
-    options, run = begin(
+    with begin(
         recipe, given, out, resume, task=TASK, resolve=resolve, check=_check, places=PLACES
-    )
-    if resume and run.result.exists():
-        return run.read_result()
+    ) as (options, run):
+        if resume and run.result.exists():
+            return run.read_result()
+        return _train(recipe, options, run, progress)
+
+
+def _train(recipe: str, options: GraphOptions, run: RunFolder, progress: bool) -> dict[str, Any]:
     began = time.perf_counter()
     with torch.random.fork_rng(), threads(options.threads):
         torch.manual_seed(options.seed)
@@ -93,15 +100,29 @@ def _check(options: GraphOptions) -> None:
     task = read_task(options)
     if options.prior_from and options.prior != "none":
         other_prior(options, task)
+    if options.nesting > USUAL_NESTING:
+        with torch.random.fork_rng(), threads(options.threads):
+            glimpse(options, make_prover(options, task, None, device_of(options)), task)
+
+
+def glimpse(options: GraphOptions, prover: Prover, task: Task) -> float:
+    """How many goals a query has, over a few; more than any batch can hold are refused."""
+    _, look = splits(options, task.graph)
+    some = torch.from_numpy(look[:GLIMPSE]).to(prover.policy.true.device)
+    layers = prover.explore(prover.goals(some, leave_out=True), most=MOST_GOALS)
+    if layers.cut.goals and not options.goals:
+        raise DataError(
+            f"nesting={options.nesting}: {len(some)} queries have more than {MOST_GOALS:,} goals",
+            hint="a smaller nesting or depth, or goals=N to leave open what is beyond N goals",
+        )
+    return layers.size / max(len(some), 1)
 
 
 def choose(options: GraphOptions, prover: Prover, task: Task) -> tuple[str, float]:
     """The learner, and how many goals a query has: auto learns exactly where they are few."""
     if options.learner == "none":
         return "none", 0.0
-    _, look = splits(options, task.graph)
-    some = torch.from_numpy(look[:GLIMPSE]).to(prover.policy.true.device)
-    size = prover.explore(prover.goals(some, leave_out=True)).size / max(len(some), 1)
+    size = glimpse(options, prover, task)
     if options.learner != "auto":
         return options.learner, size
     return ("exact" if size <= options.exact_up_to else "ppo"), size
@@ -130,7 +151,7 @@ def _learn(
 
 def _record(run: RunFolder, learned: Learned, watch: str) -> None:
     """The whole history, also of a run that was interrupted, and its curves."""
-    run.write("metrics.jsonl", "".join(json.dumps(row) + "\n" for row in learned.history))
+    run.write_metrics(learned.history)
     lines = {
         key: [(row["step"], row[key]) for row in learned.history if key in row]
         for key in ("loss", "validation")
@@ -160,12 +181,7 @@ def trained_prover(
     )
     prover = make_prover(options, task, belief, where)
     if options.learner != "none":
-        state = checkpoint.load(run.checkpoint, ("best",), where)
-        try:
-            prover.policy.load_state_dict(state["best"]["weights"])
-        except (KeyError, TypeError, RuntimeError) as error:
-            raise DataError(
-                f"the checkpoint does not fit this graph: {str(error).splitlines()[0]}",
-                file=str(run.checkpoint),
-            ) from None
+        state = checkpoint.load(run.checkpoint, {"best": dict}, where)
+        with checkpoint.fitting(run.checkpoint):
+            checkpoint.restore_module(prover.policy, state["best"]["weights"])
     return options, task, prover.eval()

@@ -18,9 +18,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from deepprooflog.errors import DataError
-from deepprooflog.learn.options import beyond, option
+from deepprooflog.learn.options import limits, option, refuse
 
-__all__ = ["assignments", "dataclass", "described", "option", "settings"]
+MOST_THREADS = 256
+"""More than any CPU makes use of here, and few enough that each gets its stack."""
+
+__all__ = ["MOST_THREADS", "assignments", "dataclass", "described", "option", "settings"]
 
 
 def assignments(texts: Sequence[str]) -> dict[str, str]:
@@ -46,51 +49,56 @@ def settings(options: type, given: Mapping[str, object], where: str) -> dict[str
     result = {}
     for key, value in given.items():
         if key not in known:
-            near = get_close_matches(key, known, n=1)
+            near = get_close_matches(key[:80], known, n=1)
             hint = f"{near[0]}" if near else ", ".join(sorted(known))
-            raise DataError(f"{where}: there is no option {key}", hint=hint)
+            raise DataError(f"{where}: there is no option {key[:80]}", hint=hint)
         kind = str(known[key].type)
-        result[key] = _checked(key, _typed(key, value, kind, where), known[key].metadata, where)
+        typed = _typed(key, value, kind, where)
+        choices = known[key].metadata["choices"]
+        near = get_close_matches(str(typed)[:80], choices, n=1) if typed not in choices else []
+        if near:
+            told = f"{where}: {key} is one of {', '.join(choices)}, not {typed!r}"
+            raise DataError(told, hint=near[0])
+        refuse(key, typed, kind, known[key].metadata, f"{where}: ")
+        result[key] = typed
     return result
 
 
-def _typed(key: str, value: object, kind: str, where: str) -> object:
+def _typed(key: str, value: object, kind: str, where: str) -> Any:
     wanted = {"int": "an integer", "float": "a number", "str": "a text"}[kind]
     try:
         if kind == "str" and isinstance(value, str):
-            return value
+            # What no file is called and no terminal shows is no value either.
+            value.encode()
+            if "\0" not in value:
+                return value
         if kind == "int" and isinstance(value, int | str) and not isinstance(value, bool):
             return int(value)
         if kind == "float" and isinstance(value, int | float | str) and not isinstance(value, bool):
             return float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
-    raise DataError(f"{where}: {key} is {wanted}, not {value!r}")
+    shown = repr(value) if _brief(value) else f"a long {type(value).__name__}"
+    raise DataError(f"{where}: {key} is {wanted}, not {shown}")
 
 
-def _checked(key: str, value: Any, metadata: Mapping[str, Any], where: str) -> Any:
-    choices = metadata["choices"]
-    if choices and value not in choices:
-        near = get_close_matches(str(value), choices, n=1)
-        raise DataError(
-            f"{where}: {key} is one of {', '.join(choices)}, not {value!r}",
-            hint=near[0] if near else None,
-        )
-    if isinstance(value, str):
-        return value
-    wrong = beyond(value, metadata)
-    if wrong:
-        raise DataError(f"{where}: {key} {wrong}")
-    return value
+def _brief(value: object) -> bool:
+    """Whether a value's text is short enough for a message, and can be made at all."""
+    try:
+        return len(repr(value)) <= 80
+    except (ValueError, RecursionError):
+        return False
 
 
 def described(options: type) -> str:
-    """The options for `--help`, one a line."""
+    """The options for `--help`, one a line, with the values each takes."""
     lines = []
     for f in fields(options):
         choices = f.metadata["choices"]
         values = (
             "|".join(choices) if choices else {"int": "N", "float": "X"}.get(str(f.type), "TEXT")
         )
-        lines.append(f"  {f'{f.name}={values}':<36} {f.metadata['about']}")
+        told = limits(f.metadata)
+        about = f"{f.metadata['about']} ({told})" if told else f.metadata["about"]
+        lines.append(f"  {f'{f.name}={values}':<36} {about}")
     return "\n".join(lines)

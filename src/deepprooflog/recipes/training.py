@@ -2,25 +2,25 @@
 
 The run ends with the averaged weights that had the lowest validation loss, or with the last ones.
 From the same seed a run on a CPU repeats itself bit by bit, also when it was interrupted and
-resumed.
+resumed, at whichever step.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from deepprooflog.errors import DataError
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.average import Average
 from deepprooflog.learn.captured import CapturedStep
 from deepprooflog.learn.curves import curves
+from deepprooflog.learn.interrupt import Stop, stopping
 from deepprooflog.learn.minibatch import Objective, batches, descend
 from deepprooflog.learn.progress import Progress
 from deepprooflog.learn.schedule import rate
@@ -28,7 +28,10 @@ from deepprooflog.model import Model
 from deepprooflog.recipes.folder import RunFolder
 
 SECONDS_BETWEEN_CHECKPOINTS = 5.0
-KEYS = ("epoch", "model", "optimizer", "average", "random", "best", "history", "seconds")
+SHAPE: checkpoint.Shape = {
+    "epoch": int, "model": dict, "optimizer": dict, "average": dict, "random": dict, "best": dict,
+    "history": list, "seconds": float, "under_way": (dict, type(None)),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,15 @@ class Trained:
     history: list[dict[str, float]]
 
 
+@dataclass
+class UnderWay:
+    """An epoch that has begun: its order, the steps taken, the sum of their losses."""
+
+    order: Int[Tensor, " examples"]
+    steps: int = 0
+    total: float = 0.0
+
+
 class Training:
     """The state of a run, from its first epoch or from a checkpoint."""
 
@@ -87,6 +99,7 @@ class Training:
         self.captured: CapturedStep | None = None
         self.average = Average(lesson.model, plan.average)
         self.epoch = 0
+        self.under_way: UnderWay | None = None
         self.best: dict[str, Any] = {"loss": float("inf"), "epoch": 0, "weights": {}}
         self.history: list[dict[str, float]] = []
         self.seconds = 0.0
@@ -97,55 +110,73 @@ class Training:
         waited = self.epoch - self.best["epoch"]
         return self.epoch >= self.plan.epochs or 0 < self.plan.patience <= waited
 
+    @property
+    def begun(self) -> bool:
+        """True after the first step."""
+        return self.epoch > 0 or self.under_way is not None
+
     def train(self, progress: Progress) -> Trained:
-        """Run the epochs that are left."""
+        """Run the epochs that are left; a signal ends them, saved, after the step in hand."""
         saved = time.perf_counter()
-        while not self.stopped:
-            began = time.perf_counter()
-            row = self._one_epoch(progress)
-            self.seconds += time.perf_counter() - began
-            row["seconds"] = round(self.seconds, 3)
-            self.history.append(row)
-            self.run.append(row)
-            if time.perf_counter() - saved >= SECONDS_BETWEEN_CHECKPOINTS or self.stopped:
-                self.save()
-                saved = time.perf_counter()
+        with stopping(self.save) as stop:
+            while not self.stopped:
+                began = time.perf_counter()
+                row = self._one_epoch(progress, stop)
+                self.seconds += time.perf_counter() - began
+                row["seconds"] = round(self.seconds, 3)
+                self.history.append(row)
+                self.run.append(row)
+                if time.perf_counter() - saved >= SECONDS_BETWEEN_CHECKPOINTS or self.stopped:
+                    self.save()
+                    saved = time.perf_counter()
+                stop()
         progress.close()
         self.lesson.model.load_state_dict(self.best["weights"])
         self.run.write("curves.svg", curves(panels(self.history)))
         return Trained(self.epoch, self.best["epoch"], self.seconds, self.history)
 
-    def _one_epoch(self, progress: Progress) -> dict[str, float]:
+    def _one_epoch(self, progress: Progress, stop: Stop) -> dict[str, float]:
         lesson, plan = self.lesson, self.plan
         lesson.model.train()
         lesson.begin(self.epoch / plan.epochs)
         objective = self._teach(self.epoch / plan.epochs)
-        order = lesson.train[torch.randperm(len(lesson.train))]
-        cut = batches(order, plan.batch)
-        total, last = 0.0, self.history[-1] if self.history else {}
+        if self.under_way is None:
+            self.under_way = UnderWay(lesson.train[torch.randperm(len(lesson.train))])
+        now = self.under_way
+        cut = batches(now.order, plan.batch)
+        last = self.history[-1] if self.history else {}
         looked = (r["validation_accuracy"] for r in self.history[::-1] if len(r) > 3)
         accuracy = next(looked, None)
         seen = "" if accuracy is None else f"  validation {accuracy:.1%}"
         loss = last.get("loss", float("nan"))
-        for i, batch in enumerate(cut):
+        for i, batch in enumerate(cut[now.steps :], now.steps):
             share = (self.epoch + i / len(cut)) / plan.epochs
             self._set_rate(plan.lr * rate(plan.schedule, share))
             if self.captured is not None and len(batch) == plan.batch:
                 self.captured(batch)
             else:
                 loss = descend(objective, batch, self.optimizer, lesson.describe, plan.clip)
-                total += loss * len(batch)
+                now.total += loss * len(batch)
             self.average.update()
+            now.steps = i + 1
             progress.update(
                 self.epoch * len(cut) + i + 1,
                 f"epoch {self.epoch + 1}/{plan.epochs}  loss {loss:.4f}{seen}",
             )
-        if self.captured is not None:
-            total += self.captured.check() * plan.batch
-        self.epoch += 1
-        row = {"epoch": self.epoch, "loss": total / len(order)}
-        due = self.epoch % plan.look == 0 or self.epoch == plan.epochs
-        return {**row, **self._look()} if due else row
+            stop()
+        self._count_captured()
+        number = self.epoch + 1
+        row = {"epoch": number, "loss": now.total / len(now.order)}
+        if number % plan.look == 0 or number == plan.epochs:
+            with stop.looking():
+                row |= self._look(number)
+        self.epoch, self.under_way = number, None
+        return row
+
+    def _count_captured(self) -> None:
+        """Add the losses that are still on the device to the epoch's."""
+        if self.captured is not None and self.under_way is not None:
+            self.under_way.total += self.captured.check() * self.plan.batch
 
     def _teach(self, share: float) -> Objective:
         """The objective of an epoch, with a captured step of its own."""
@@ -160,21 +191,22 @@ class Training:
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr if self.captured is not None else value
 
-    def _look(self) -> dict[str, float]:
+    def _look(self, epoch: int) -> dict[str, float]:
         """Validate the averaged weights and keep the best."""
         model = self.lesson.model
         model.eval()
         with self.average.applied(), torch.no_grad():
             found = self.lesson.validate()
-            loss = found.get("validation_loss", -float(self.epoch))
+            loss = found.get("validation_loss", -float(epoch))
             better = loss < self.best["loss"] or not self.best["weights"]
             if better or self.plan.keep == "last":
                 weights = {k: v.detach().clone() for k, v in model.state_dict().items()}
-                self.best = {"loss": loss, "epoch": self.epoch, "weights": weights}
+                self.best = {"loss": loss, "epoch": epoch, "weights": weights}
         return found
 
     def save(self) -> None:
         """Write a checkpoint."""
+        self._count_captured()
         checkpoint.save(
             self.run.checkpoint,
             {
@@ -186,29 +218,34 @@ class Training:
                 "best": self.best,
                 "history": self.history,
                 "seconds": self.seconds,
+                "under_way": None if self.under_way is None else asdict(self.under_way),
             },
         )
 
     def resume(self) -> None:
         """Go on from the folder's checkpoint; from the beginning where there is none."""
-        if not self.run.checkpoint.exists():
-            self.run.keep_metrics(0)
-            return
-        state = checkpoint.load(self.run.checkpoint, KEYS, self.device)
-        try:
-            self.lesson.model.load_state_dict(state["model"])
-            self.optimizer.load_state_dict(state["optimizer"])
-            self.average.restore(state["average"]["steps"], state["average"]["values"])
-            checkpoint.restore_random(state["random"], self.device)
-            self.epoch, self.best = state["epoch"], state["best"]
-            self.history, self.seconds = state["history"], state["seconds"]
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise DataError(
-                f"the checkpoint does not fit this model: {str(error).splitlines()[0]}",
-                file=str(self.run.checkpoint),
-                hint="train into another folder",
-            ) from None
-        self.run.keep_metrics(self.epoch)
+        if self.run.checkpoint.exists():
+            state = checkpoint.load(self.run.checkpoint, SHAPE, self.device)
+            with checkpoint.fitting(self.run.checkpoint, "model"):
+                self._restore(state)
+        self.run.write_metrics(self.history)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        checkpoint.restore_module(self.lesson.model, state["model"])
+        checkpoint.restore_optimizer(self.optimizer, state["optimizer"])
+        self.average.restore(state["average"]["steps"], state["average"]["values"])
+        checkpoint.restore_random(state["random"], self.device)
+        self.epoch, self.best = state["epoch"], state["best"]
+        self.history, self.seconds = state["history"], state["seconds"]
+        if len(self.history) != self.epoch or not 0 <= self.best["epoch"] <= self.epoch + 1:
+            raise ValueError("it has another number of epochs than lines of history")
+        if state["under_way"] is not None:
+            now = UnderWay(**state["under_way"])
+            now.order = checkpoint.restore_order(now.order, len(self.lesson.train)).cpu()
+            steps = -(-len(now.order) // self.plan.batch)
+            if len(now.order) != len(self.lesson.train) or not 0 <= now.steps <= steps:
+                raise ValueError("the epoch under way is one of other examples")
+            self.under_way = now
 
 
 def panels(history: list[dict[str, float]]) -> dict[str, dict[str, list[tuple[float, float]]]]:

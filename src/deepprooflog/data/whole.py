@@ -1,0 +1,106 @@
+r"""Files that are written whole or not at all, and that tell when they are not what was written.
+
+A file is written beside its place under a name of its own and then moved there: what goes wrong on
+the way (a full disk, a signal) leaves the old file as it was and nothing behind. A sealed file
+begins with a line that holds the SHA-256 of the rest, a sealed JSON object has an entry with that
+of the others.
+
+    deepprooflog <kind> 2 sha256 <64 digits>\n<the rest>
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from deepprooflog.errors import DataError
+
+PART = ".part"
+BINARY = getattr(os, "O_BINARY", 0)  # which Windows asks for
+FORMAT = 2
+SEAL, VERSION = "sha256", "format"
+_HEADER = "deepprooflog {kind} {format} sha256 "
+
+
+def write_whole(path: Path, raw: bytes) -> None:
+    """Write a file, or leave what was there and say why."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
+    try:
+        number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    except (OSError, ValueError) as error:
+        raise cannot_write(error, path) from None
+
+
+def cannot_write(error: Exception, path: Path) -> DataError:
+    """What a failed write is told as."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return DataError(
+        f"cannot write: {reason}", file=str(path), hint="another folder, or room on the disk"
+    )
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed process left half written."""
+    for part in folder.glob(f".*{PART}"):
+        part.unlink(missing_ok=True)
+
+
+def sealed(kind: str, raw: bytes) -> bytes:
+    """The bytes of a sealed file."""
+    return f"{_header(kind)}{hashlib.sha256(raw).hexdigest()}\n".encode() + raw
+
+
+def unsealed(kind: str, raw: bytes) -> bytes | None:
+    """What was sealed, where it is what was sealed; None where it is not."""
+    header = _header(kind).encode()
+    end = len(header) + 65
+    body = raw[end:]
+    said = raw[:end]
+    return body if said == header + hashlib.sha256(body).hexdigest().encode() + b"\n" else None
+
+
+def _header(kind: str) -> str:
+    return _HEADER.format(kind=kind, format=FORMAT)
+
+
+def sealed_json(value: Mapping[str, object]) -> str:
+    """A JSON object for people and machines, with its checksum.
+
+    >>> unsealed_json(sealed_json({"n": 4}))
+    ({'n': 4}, True)
+    """
+    plain = json.loads(json.dumps(value))
+    return json.dumps({**plain, VERSION: FORMAT, SEAL: _digest(plain)}, indent=2) + "\n"
+
+
+def unsealed_json(text: str) -> tuple[dict[str, Any], bool] | None:
+    """The object and whether it has a checksum; None where that is not the object's.
+
+    Blanks and the order of the entries are no part of what is sealed.
+    """
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        return None
+    digest, version = value.pop(SEAL, None), value.pop(VERSION, None)
+    if digest is None and version is None:
+        return value, False
+    return (value, True) if version == FORMAT and digest == _digest(value) else None
+
+
+def _digest(value: Mapping[str, object]) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
