@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from deepprooflog.errors import ProgramError
+from deepprooflog.errors import Notice, ProgramError
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.method import Method
@@ -148,7 +149,8 @@ def solve(
 ) -> Iterator[dict[str, str]]:
     """The answers in plain SLD order, labels ignored: a dictionary from variable to Prolog text.
 
-    Of the budget's seconds only those count in which an answer is searched for.
+    Of the budget's seconds only those count in which an answer is searched for. Plain resolution
+    has no tables: where the query reaches a predicate with a `table` directive, a warning says so.
 
     >>> list(solve(Program("p(a). p(b)."), "p(X)"))
     [{'X': 'a'}, {'X': 'b'}]
@@ -159,6 +161,7 @@ def solve(
     began = time.monotonic()
     with watched(limits, since):
         parsed = program.query(query)
+        _say_untabled(program, parsed)
         solver = Solver(program, occurs_check=program.occurs_check, budget=spending)
         search = solver.run(conjunction(parsed.atoms))
         open_ = variables(*parsed.atoms)
@@ -187,6 +190,17 @@ def solve(
         search.close()
         for var in open_:
             var.ref = None
+
+
+def _say_untabled(program: Program, query: Query) -> None:
+    untabled = program.table_below(query.atoms)
+    if untabled is not None:
+        place = program.tabled[untabled]
+        warnings.warn(
+            f"{place.file}:{place.line}: solve has no tables: it takes {untabled} as it is written",
+            Notice,
+            stacklevel=3,
+        )
 
 
 def _begin(program: Program, query: str | Query) -> tuple[Query, Goal, Interner]:

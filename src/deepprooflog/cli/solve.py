@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import (
@@ -37,6 +38,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     found: list[dict[str, str]] = []
     complete = False
+    untabled = program.table_below(program.query(query).atoms)
+    if untabled is not None:
+        place = program.tabled[untabled]
+        report.note(
+            f"{place.file}:{place.line}: solve has no tables: it takes {untabled} as it is written"
+        )
+        warnings.filterwarnings("ignore", message=".*solve has no tables")
     try:
         for answer in dpl.solve(program, query, budget=budget(arguments, "max_steps")):
             found.append(answer)

@@ -186,6 +186,8 @@ def _together(
     if len(groups.alone) < 2 or method == "tabled":
         return None
     roots = [groups.goals[i] for i in groups.alone]
+    if local and method == "auto" and any(program.table_below(g.atoms) for g in roots):
+        return None
     exploration = Exploration(program, roots, groups.interner, budget)
     turns = local and method == "auto" and budget.max_depth is None
     exploration.advance(FIRST * len(roots) if turns else None)
@@ -204,6 +206,8 @@ def _may_unfold(program: Program, queries: Sequence[Query], budget: Budget, meth
     templates may be as many as the goals, and the largest query shows whether tables do better.
     """
     if method == "tabled" or not any(_has_parts(q) for q in queries) or _tight(budget):
+        return False
+    if method == "auto" and any(program.table_below(q.atoms) for q in queries):
         return False
     nested = [q for q in queries if program.nests(q.atoms)]
     if not nested:

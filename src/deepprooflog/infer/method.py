@@ -12,6 +12,8 @@ shows only on the way, so the two take turns:
     branches out, a `NARROW` share of it while it does not
     whichever is complete first is the answer
 
+A query that reaches a predicate with a `table` directive is tabled at once.
+
 Work is counted in atoms written and steps found, not in seconds: the choice does not depend on the
 machine. A budget's limits hold for each of the two, and its clock for both together.
 """
@@ -117,34 +119,29 @@ def write_down(
         exploration.advance()
         _refuse_growing(exploration, local)
         return Solvable(exploration.graph(), None)
-    return _turns(program, closed, interner, exploration, first)
+    tabulation = Tabulation(program, closed, interner, budget)
+    if program.table_below(goal.atoms) is not None:
+        tabulation.advance()
+        if tabulation.complete:
+            return Solvable(None, tabulation.tabled())
+    return _turns(exploration, tabulation, first)
 
 
-def _turns(
-    program: Program, closed: Goal, interner: Interner, exploration: Exploration, first: int
-) -> Solvable:
-    exploration.advance(first)
-    if exploration.complete:
-        return Solvable(exploration.graph(), None)
-    tabulation = Tabulation(program, closed, interner, exploration.budget)
+def _turns(exploration: Exploration, tabulation: Tabulation, first: int) -> Solvable:
     work = first
-    while True:
-        if exploration.ended:
-            tabulation.advance()
-        else:
-            tabulation.advance(work if exploration.wide else work // NARROW)
+    exploration.advance(work)
+    while not exploration.complete:
+        # Where the graph may not go on, tables go to their end.
+        share = work if exploration.wide else work // NARROW
+        tabulation.advance(None if exploration.ended else share)
         if tabulation.complete:
             return Solvable(None, tabulation.tabled())
         if tabulation.stopped is not None:
+            exploration.advance()
             break
         work *= 2
         exploration.advance(work)
-        if exploration.complete:
-            return Solvable(exploration.graph(), None)
-    exploration.advance()
-    if exploration.complete:
-        return Solvable(exploration.graph(), None)
-    return Solvable(exploration.graph(), tabulation.tabled())
+    return Solvable(exploration.graph(), None if exploration.complete else tabulation.tabled())
 
 
 def _tables(program: Program, goal: Goal, interner: Interner, budget: Budget) -> Tabled:

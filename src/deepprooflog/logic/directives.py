@@ -1,6 +1,6 @@
 """Directives: which are carried out, which are ignored with a notice, which are refused.
 
-`op`, `dynamic` and the flag `double_quotes` are carried out where the text is read. What remains
+`op`, `dynamic`, `table` and the flag `double_quotes` are carried out where the text is read. What remains
 says something that this system does anyway (a library that is built in), or does without (modes,
 modules), or cannot do (constraints, other files): the last is an error with a remedy.
 """
@@ -13,9 +13,9 @@ from deepprooflog.errors import ProgramError
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, deref, functor_of
 from deepprooflog.syntax.writer import write_term
 
-# Nothing is lost: `op` and the flag are carried out by the reader, tables are the engine's choice,
-# and clauses of a predicate may stand apart.
-SILENT = frozenset({"op", "table", "discontiguous"})
+# Nothing is lost: `op` and the flag are carried out by the reader, and clauses of a predicate may
+# stand apart.
+SILENT = frozenset({"op", "discontiguous"})
 _LOADING = frozenset(
     {"use_module", "ensure_loaded", "autoload", "reexport", "include", "consult", "load_files", "."}
 )
@@ -66,7 +66,7 @@ def notice(directive: Term) -> str | None:
     directive = deref(directive)
     functor = functor_of(directive)
     if functor is None or functor.name not in IGNORED:
-        names = ", ".join(sorted(n for n in IGNORED | {"dynamic"} if n.isidentifier()))
+        names = ", ".join(sorted(n for n in IGNORED | {"dynamic", "table"} if n.isidentifier()))
         why = "is not known, and loading a program runs no goals"
         _refuse(directive, why, f"ask for a goal as a query; directives are {names}")
     if functor.name in SILENT:

@@ -37,7 +37,9 @@ QUERY = Functor("?-", 1)
 GRAMMAR = Functor("-->", 2)
 LABEL = Functor("::", 2)
 SLASH = Functor("/", 2)
+GRAMMAR_SLASH = Functor("//", 2)
 DYNAMIC = Functor("dynamic", 1)
+TABLE = Functor("table", 1)
 
 # Labels of one call may exceed 1 by rounding only.
 TOLERANCE = Fraction(1, 10**9)
@@ -50,6 +52,7 @@ class Loaded:
     predicates: dict[Functor, Predicate]
     operators: Operators
     flags: Flags
+    tabled: dict[Functor, Place]  # where a `table` directive names a predicate
 
 
 def load(text: str, file: str) -> Loaded:
@@ -57,6 +60,7 @@ def load(text: str, file: str) -> Loaded:
     operators = Operators()
     entries: dict[Functor, Entries] = {}
     flags = Flags()
+    tabled: dict[Functor, Place] = {}
     lines: list[str] | None = None
     for item in read_program(text, file, operators, flags=flags):
         if type(item) is Fact:
@@ -64,7 +68,7 @@ def load(text: str, file: str) -> Loaded:
             continue
         assert type(item) is ReadTerm
         try:
-            _add(item, entries, file)
+            _add(item, entries, tabled, file)
         except ProgramError as e:
             if e.line is None:
                 lines = lines or text.split("\n")
@@ -75,7 +79,7 @@ def load(text: str, file: str) -> Loaded:
     for functor, found in entries.items():
         _check_name(functor, found)
         predicates[functor] = _predicate(functor, found)
-    return Loaded(predicates, operators, flags)
+    return Loaded(predicates, operators, flags, tabled)
 
 
 def _entries(entries: dict[Functor, Entries], functor: Functor, file: str) -> Entries:
@@ -85,10 +89,12 @@ def _entries(entries: dict[Functor, Entries], functor: Functor, file: str) -> En
     return found
 
 
-def _add(item: ReadTerm, entries: dict[Functor, Entries], file: str) -> None:
+def _add(
+    item: ReadTerm, entries: dict[Functor, Entries], tabled: dict[Functor, Place], file: str
+) -> None:
     term = deref(item.term)
     if type(term) is Struct and term.functor is DIRECTIVE:
-        _directive(term.args[0], entries, Place(file, item.line, item.column))
+        _directive(term.args[0], entries, tabled, Place(file, item.line, item.column))
         return
     if type(term) is Struct and term.functor is QUERY:
         raise ProgramError(
@@ -162,14 +168,44 @@ def _check_labelled(head: Struct | Atom, body: tuple[Term, ...]) -> None:
         )
 
 
-def _directive(term: Term, entries: dict[Functor, Entries], place: Place) -> None:
+def _directive(
+    term: Term, entries: dict[Functor, Entries], tabled: dict[Functor, Place], place: Place
+) -> None:
     for goal in conjuncts(term):
-        if functor_of(goal) is DYNAMIC:
+        functor = functor_of(goal)
+        if functor is DYNAMIC:
             assert type(goal) is Struct
             for spec in _specs(goal.args[0]):
                 _entries(entries, spec, place.file)
+        elif functor is TABLE:
+            assert type(goal) is Struct
+            for spec in _tabled(goal.args[0]):
+                tabled.setdefault(spec, place)
         elif (ignored := notice(goal)) is not None:
             warnings.warn(f"{place.file}:{place.line}: {ignored}", Notice, stacklevel=2)
+
+
+def _tabled(term: Term) -> Iterator[Functor]:
+    """The predicates that a `table` directive names: p/2, a grammar's p//2, or p(_, _)."""
+    todo = [term]
+    while todo:
+        t = deref(todo.pop())
+        if type(t) is Struct and t.functor.name == "," and t.functor.arity == 2:
+            todo.extend(reversed(t.args))
+        elif type(t) is Struct and t.functor is GRAMMAR_SLASH:
+            name, arity = deref(t.args[0]), deref(t.args[1])
+            if type(name) is not Atom or type(arity) is not int:
+                raise ProgramError(f"{write_term(t)} is not a grammar's indicator", hint="name//n")
+            yield Functor(name.name, arity + 2)
+        elif type(t) is Struct and t.functor is not SLASH and t.functor.name != ".":
+            if not all(type(deref(a)) is Var for a in t.args):
+                raise ProgramError(
+                    f"tabling by modes is not supported: {write_term(t)}",
+                    hint="a table sums over all derivations: name the predicate, name/arity",
+                )
+            yield t.functor
+        else:
+            yield from _specs(t)
 
 
 def _specs(term: Term) -> Iterator[Functor]:

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Literal
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural, Trainable, abstract
+from deepprooflog.logic.clause import (
+    Bernoulli,
+    Clause,
+    Constant,
+    Neural,
+    Place,
+    Trainable,
+    abstract,
+)
 from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.query import Query, parse_query
@@ -75,9 +83,11 @@ class Program:
         self.operators: Operators = loaded.operators
         self.flags: Flags = loaded.flags
         self.predicates: Mapping[Functor, Predicate] = loaded.predicates
+        self.tabled: Mapping[Functor, Place] = loaded.tabled
         self._left_out: Mapping[Functor, frozenset[Term]] = {}
         self._reaching: frozenset[Functor] | None = None
         self._nesting: frozenset[Functor] | None = None
+        self._tabling: dict[Functor, frozenset[Functor]] | None = None
 
     @classmethod
     def of(
@@ -154,6 +164,23 @@ class Program:
             self._nesting = nesting(self.predicates)
         return any(f in self._nesting for atom in atoms for f in mentioned(atom))
 
+    def table_below(self, atoms: Iterable[Term]) -> Functor | None:
+        """A predicate with a `table` directive that a query of these atoms may come upon.
+
+        >>> from deepprooflog.syntax.terms import Atom
+        >>> program = Program(":- table q/0. p :- q. q. r.")
+        >>> program.table_below([Atom("p")]), program.table_below([Atom("r")])
+        (q/0, None)
+        """
+        if not self.tabled:
+            return None
+        from deepprooflog.logic.reach import callers_of, mentioned
+
+        if self._tabling is None:
+            self._tabling = {f: callers_of([f], self.predicates) for f in self.tabled}
+        called = {f for atom in atoms for f in mentioned(atom)}
+        return next((f for f, callers in self._tabling.items() if called & callers), None)
+
     def without(self, fact: Struct | Atom) -> Program:
         """A view of the program with one fact left out (a training query that is itself a fact).
 
@@ -173,7 +200,7 @@ class Program:
         """The program with some predicates replaced or added."""
         view = copy.copy(self)
         view.predicates = {**self.predicates, **changed}
-        view._reaching = view._nesting = None
+        view._reaching = view._nesting = view._tabling = None
         return view
 
     def left_out(self, functor: Functor) -> frozenset[Term]:

@@ -10,8 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from deepprooflog.errors import ModelError
 from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.program import Program
+from deepprooflog.score.network import capturing
 from deepprooflog.score.trainable import Group, trainable_groups
 
 
@@ -39,14 +41,34 @@ class Labels(nn.Module):
         self.register_buffer("segment", torch.tensor(segment, dtype=torch.int64))
 
     def log_values(self) -> Float[Tensor, "labels"]:
-        """Log-probabilities of all entries, failing included where a group has mass to spare."""
+        """Log-probabilities of all entries, failing included where a group has mass to spare.
+
+        A parameter that is not a finite number is refused, with the clause it belongs to.
+        """
         groups = len(self.groups)
         logits = self.logits.double()
+        # While a CUDA graph is captured nothing can be looked at; whoever replays it checks.
+        if len(logits) and not capturing() and not bool(torch.isfinite(logits).all()):
+            raise self._not_finite()
         top = logits.new_full((groups,), -torch.inf)
         top = top.scatter_reduce(0, self.segment, logits.detach(), "amax")
         shifted = logits - top[self.segment]
         total = logits.new_zeros(groups).index_add(0, self.segment, shifted.exp())
         return shifted - total.log()[self.segment]
+
+    def _not_finite(self) -> ModelError:
+        entry = int((~torch.isfinite(self.logits.detach())).nonzero()[0, 0])
+        value = float(self.logits.detach()[entry])
+        # An entry without a clause is its group's failing: the group's first clause names it.
+        group = self.groups[int(self.segment[entry])]
+        clause = next((c for c in group.clauses if self._number[id(c)] == entry), group.clauses[0])
+        place = clause.place
+        return ModelError(
+            f"the trainable label of {clause.functor} is {value} (labels.logits[{entry}])",
+            file=place.file if place else None,
+            line=place.line if place else None,
+            hint="check the learning rate and the losses, or load earlier parameters",
+        )
 
     def values(self) -> Float[Tensor, "labels"]:
         """Probabilities of all entries."""

@@ -15,10 +15,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
+from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.logic.clause import Clause
 from deepprooflog.score.edges import EdgeTable, Ints, NetworkEdges
-from deepprooflog.score.network import Network
+from deepprooflog.score.network import Network, capturing
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scene, Scorer
 from deepprooflog.syntax.terms import Slot
@@ -66,9 +67,27 @@ def edge_weights(
             slots = torch.as_tensor(item.slots, device=device)
             scene = Scene(item.graph, steps, slots, list(bank))
             scored = scorer.log_weights(scene).expand(-1, batch)
+            _check_scored(scored, item.graph, table.scored)
             weights = weights.index_copy(0, steps, scored)
         result.append(weights)
     return result
+
+
+def _check_scored(scored: Tensor, graph: GoalGraph, steps: Ints) -> None:
+    """Refuse a scorer's NaN or infinite weight, with the clause it was given to."""
+    if capturing() or not bool((wrong := torch.isnan(scored) | (scored == torch.inf)).any()):
+        return
+    step, query = wrong.nonzero()[0].tolist()
+    edge = int(steps[step])
+    clause = graph.choices[edge].clause
+    place = None if clause is None else clause.place
+    raise ModelError(
+        f"the scorer weighs a step of {goal_text(graph.goals[int(graph.source[edge])])} by "
+        f"{float(scored.detach()[step, query])}",
+        file=place.file if place else None,
+        line=place.line if place else None,
+        hint="check the scorer's parameters: a learning rate too high leaves NaN behind",
+    )
 
 
 def _index(values: Ints, device: torch.device) -> Tensor:
