@@ -13,10 +13,12 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import deepprooflog as dpl
+from deepprooflog.infer.method import Method
 
 SAMPLES = 600
 SMALL = dpl.Budget(max_goals=30)
@@ -116,13 +118,57 @@ def test_answers_add_up(known: Known) -> None:
     assert total == pytest.approx(float(known.value), rel=1e-9)
 
 
+def _model(known: Known, **options: Any) -> float:
+    """The value by a compiled batch, twice in it so that queries share what can be shared."""
+    model = dpl.Model(known.program)
+    first, second = model.log_prob(model.compile([known.goal] * 2, **options)).exp().tolist()
+    assert first == second
+    return float(first)
+
+
 @every
-def test_model(known: Known) -> None:
+@pytest.mark.parametrize("unfolding", [True, False], ids=["unfolded", "explored"])
+def test_model(known: Known, unfolding: bool) -> None:
+    value = float(known.value)
+    assert _model(known, unfolding=unfolding) == pytest.approx(value, rel=1e-9)
     log = dpl.Model(known.program).log_prob([known.goal])
-    assert log.exp().tolist() == [pytest.approx(float(known.value), rel=1e-9)]
+    assert log.exp().tolist() == [pytest.approx(value, rel=1e-9)]
+    assert dpl.Model(known.program).prob(known.goal) == pytest.approx(value, rel=1e-9)
+
+
+@every
+def test_model_tabled(known: Known) -> None:
+    value = float(known.value)
+    assert _model(known, method="tabled") == pytest.approx(value, rel=1e-9)
+    answers = dpl.Model(known.program).answers(known.goal, method="tabled")
+    assert sum(answers.values()) == pytest.approx(value, rel=1e-9)
 
 
 @finite
+@pytest.mark.parametrize("unfolding", [True, False], ids=["unfolded", "explored"])
+def test_model_by_graph(known: Known, unfolding: bool) -> None:
+    value = float(known.value)
+    assert _model(known, method="graph", unfolding=unfolding) == pytest.approx(value, rel=1e-9)
+
+
+@every
+def test_best_proof_is_one(known: Known) -> None:
+    """The best proof by the choice, by tables and, where it is finite, by the graph."""
+    model = dpl.Model(known.program)
+    methods: list[Method] = ["auto", "tabled"] if known.infinite else ["auto", "tabled", "graph"]
+    if known.value == 0:
+        for method in methods:
+            with pytest.raises(dpl.ProgramError, match="has no proof"):
+                model.best_proof(known.goal, method=method)
+        return
+    proofs = [model.best_proof(known.goal, method=method) for method in methods]
+    assert all(proof.check() for proof in proofs)
+    logs = [proof.log_prob for proof in proofs]
+    assert logs == pytest.approx([logs[0]] * len(logs), rel=1e-9)
+    assert logs[0] <= math.log(known.value.numerator) - math.log(known.value.denominator) + 1e-9
+
+
+@every
 def test_provable(known: Known) -> None:
     """The boolean semiring: a goal is provable exactly when its probability is positive."""
     assert dpl.provable(known.program, known.goal) == (known.value > 0)

@@ -212,6 +212,9 @@ def _may_unfold(program: Program, queries: Sequence[Query], budget: Budget, meth
     nested = [q for q in queries if program.nests(q.atoms)]
     if not nested:
         return True
+    if len(queries) == 1:
+        # To find out about a query is to write it down: nothing is left to be shared.
+        return False
     interner = Interner()
     largest = start(max(nested, key=_terms).atoms, interner)
     return write_down(program, largest, interner, budget=budget, method=method).method == "graph"

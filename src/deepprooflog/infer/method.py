@@ -119,29 +119,31 @@ def write_down(
         exploration.advance()
         _refuse_growing(exploration, local)
         return Solvable(exploration.graph(), None)
+    declared = program.table_below(goal.atoms) is not None
+    if not declared:
+        exploration.advance(first)
+        if exploration.complete:
+            return Solvable(exploration.graph(), None)
     tabulation = Tabulation(program, closed, interner, budget)
-    if program.table_below(goal.atoms) is not None:
+    if declared:
         tabulation.advance()
-        if tabulation.complete:
-            return Solvable(None, tabulation.tabled())
     return _turns(exploration, tabulation, first)
 
 
-def _turns(exploration: Exploration, tabulation: Tabulation, first: int) -> Solvable:
-    work = first
-    exploration.advance(work)
+def _turns(exploration: Exploration, tabulation: Tabulation, work: int) -> Solvable:
     while not exploration.complete:
-        # Where the graph may not go on, tables go to their end.
         share = work if exploration.wide else work // NARROW
+        # Where the graph may not go on, tables go to their end.
         tabulation.advance(None if exploration.ended else share)
         if tabulation.complete:
             return Solvable(None, tabulation.tabled())
-        if tabulation.stopped is not None:
-            exploration.advance()
-            break
         work *= 2
-        exploration.advance(work)
-    return Solvable(exploration.graph(), None if exploration.complete else tabulation.tabled())
+        # And the other way round.
+        exploration.advance(None if tabulation.stopped is not None else work)
+        if exploration.ended and tabulation.stopped is not None:
+            break
+    table = None if exploration.complete else tabulation.tabled()
+    return Solvable(exploration.graph(), table)
 
 
 def _tables(program: Program, goal: Goal, interner: Interner, budget: Budget) -> Tabled:
