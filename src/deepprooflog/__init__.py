@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deepprooflog.api import answers, bounds, exact_fraction, measure, prob, provable, solve
+from deepprooflog.api import (
+    answers,
+    bounds,
+    exact_fraction,
+    log_answers,
+    log_prob,
+    measure,
+    prob,
+    provable,
+    solve,
+)
 from deepprooflog.errors import (
     DataError,
     Inexact,
@@ -52,6 +62,8 @@ __all__ = [
     "exact_fraction",
     "fit",
     "goal",
+    "log_answers",
+    "log_prob",
     "losses",
     "measure",
     "prob",

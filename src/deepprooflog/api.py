@@ -25,7 +25,8 @@ from deepprooflog.infer.success import (
     require_exact,
     success,
 )
-from deepprooflog.logic.answers import answers_text, bindings_text, probability
+from deepprooflog.logic.answers import bindings_text, probability
+from deepprooflog.logic.answers import log_answers as answers_by_log
 from deepprooflog.logic.body import conjunction
 from deepprooflog.logic.budget import Budget, BudgetExceeded, Spending
 from deepprooflog.logic.garbage import no_collection
@@ -55,8 +56,24 @@ def prob(
 
     Raises `Inexact`, with bounds, when the budget ends first.
     """
+    return probability(log_prob(program, query, budget=budget, method=method))
+
+
+@no_collection()
+def log_prob(
+    program: Program,
+    query: str | Query,
+    *,
+    budget: Budget | None = None,
+    method: Method = "auto",
+) -> float:
+    """log p_success(query), for probabilities below the smallest float too; −inf for 0.
+
+    >>> log_prob(Program("1/10^400 :: p."), "p")
+    -921.0340371976182
+    """
     result, goal = _measure(program, query, budget, method)
-    return probability(require_exact(result, goal))
+    return require_exact(result, goal)
 
 
 @no_collection()
@@ -103,12 +120,29 @@ def answers(
     >>> answers(Program("0.3 :: p(a). 0.7 :: p(b)."), "p(X)")
     {'p(b)': 0.7, 'p(a)': 0.3}
     """
+    found = log_answers(program, query, budget=budget, method=method)
+    return {text: probability(log) for text, log in found.items()}
+
+
+@no_collection()
+def log_answers(
+    program: Program,
+    query: str | Query,
+    *,
+    budget: Budget | None = None,
+    method: Method = "auto",
+) -> dict[str, float]:
+    """The logarithm of the probability of each answer, which no answer is too improbable for.
+
+    >>> log_answers(Program("1/10^400 :: p(a). 1 :: p(b)."), "p(X)")
+    {'p(b)': 0.0, 'p(a)': -921.0340371976182}
+    """
     with watched(budget) as limits:
         parsed, goal, interner = _begin(program, query)
         weights = answer_weights(
             program, goal, interner, fixed_weights(program), budget=limits, method=method
         )
-        return answers_text(parsed, program, weights)
+        return answers_by_log(parsed, program, weights)
 
 
 @no_collection()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import Commands, add_budget, budget, command, program_and_query
 from deepprooflog.errors import Inexact
+from deepprooflog.logic.answers import probability
 
 EXAMPLE = """\
   dprl answers two_ways.pl 's(X)'
 
 The most probable answer comes first. JSON: {query, answers: {text: probability}}; when the budget
-ends first, answers is empty, {exact: false, lower, upper} bound their sum, and the status is 3
+ends first, answers is empty, {exact: false, lower, upper} bound their sum, and the status is 3;
+log_probabilities {text: log} are there for answers too improbable for a float
 """
 
 
@@ -28,13 +31,17 @@ def run(arguments: argparse.Namespace) -> int:
     import deepprooflog as dpl
 
     try:
-        found = dpl.answers(program, query, budget=budget(arguments))
+        logs = dpl.log_answers(program, query, budget=budget(arguments))
     except Inexact as error:
         return inexact(error, query, arguments)
+    found = {text: probability(log) for text, log in logs.items()}
     if arguments.json:
-        report.emit_json({"query": query, "answers": found})
+        # Only what is too small for a float: the rest is there already.
+        tiny = {text: log for text, log in logs.items() if not found[text] and log > -math.inf}
+        more = {"log_probabilities": tiny} if tiny else {}
+        report.emit_json({"query": query, "answers": found, **more})
     elif found:
-        print(report.columns(found))
+        print(report.columns(found, logs))
     else:
         print("false")
     return 0

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import Commands, add_budget, budget, command, program_and_query
 from deepprooflog.errors import Inexact
+from deepprooflog.logic.answers import probability
 
 EXAMPLE = """\
   dprl prob two_ways.pl 's(a)'
   dprl prob branching.pl p --max-goals 1000 --json
 
 JSON: {query, probability, lower, upper, exact, seconds}; when the budget ends first, exact is
-false, probability is null, and upper is null where only the lower bound is known
+false, probability is null, and upper is null where only the lower bound is known; log_probability
+is there where the probability is too small for a float
 """
 
 
@@ -30,29 +33,34 @@ def run(arguments: argparse.Namespace) -> int:
     import deepprooflog as dpl
 
     start = time.perf_counter()
-    probability: float | None
+    log: float | None
+    value: float | None
     lower: float
     upper: float | None
     try:
-        probability = lower = upper = dpl.prob(program, query, budget=budget(arguments))
+        log = dpl.log_prob(program, query, budget=budget(arguments))
+        value = lower = upper = probability(log)
     except Inexact as error:
-        probability, lower, upper = None, error.lower, error.upper
+        log, value, lower, upper = None, None, error.lower, error.upper
         report.budget_note(error, arguments)
     seconds = time.perf_counter() - start
 
+    # A provable query too improbable for a float is told from one that cannot be proved.
+    tiny = value == 0 and log is not None and log > -math.inf
     if arguments.json:
         report.emit_json(
             {
                 "query": query,
-                "probability": probability,
+                "probability": value,
                 "lower": lower,
                 "upper": upper,
-                "exact": probability is not None,
+                "exact": value is not None,
                 "seconds": seconds,
+                **({"log_probability": log} if tiny else {}),
             }
         )
-    elif probability is None:
+    elif log is None:
         print(report.interval(lower, upper))
     else:
-        print(report.number(probability))
+        print(report.number(lower, log))
     return 0

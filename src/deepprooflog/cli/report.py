@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Mapping
 
 from deepprooflog.errors import Inexact, ProofLogError
+from deepprooflog.proof.text import probability_text
 from deepprooflog.terminal import Own, json_visible
 
+LEAST_NORMAL = sys.float_info.min
 
-def number(value: float) -> str:
+
+def number(value: float, log: float = -math.inf) -> str:
     """A probability for people; JSON output has all its digits.
 
-    >>> number(0.1 + 0.2), number(1.0), number(2.5e-30)
-    ('0.3', '1', '2.5e-30')
+    Its logarithm, where that is given, tells one that no float is small enough for from 0.
+
+    >>> number(0.1 + 0.2), number(1.0), number(2.5e-30), number(0.0, math.log(10) * -400)
+    ('0.3', '1', '2.5e-30', '1e-400')
     """
+    if value < LEAST_NORMAL and log > -math.inf:
+        return probability_text(log)
     return format(value, ".10g")
 
 
@@ -31,7 +39,7 @@ def interval(lower: float, upper: float | None) -> str:
     return f"between {number(lower)} and {number(upper)}"
 
 
-def columns(rows: Mapping[str, float]) -> str:
+def columns(rows: Mapping[str, float], logs: Mapping[str, float] | None = None) -> str:
     """Answers and their probabilities, aligned.
 
     >>> print(columns({"s(b)": 0.676, "s(long)": 0.156}))
@@ -39,7 +47,11 @@ def columns(rows: Mapping[str, float]) -> str:
     s(long)  0.156
     """
     width = max((len(text) for text in rows), default=0)
-    return "\n".join(f"{text:<{width}}  {number(value)}" for text, value in rows.items())
+    log = {} if logs is None else logs
+    return "\n".join(
+        f"{text:<{width}}  {number(value, log.get(text, -math.inf))}"
+        for text, value in rows.items()
+    )
 
 
 def bindings(answer: Mapping[str, str]) -> str:

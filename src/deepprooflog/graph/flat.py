@@ -188,7 +188,7 @@ def _template_edges(
                 assert choice.clause is not None
                 label = choice.clause.label
                 assert isinstance(label, Constant)
-                constant += float(np.log(label.number)) if label.number else -np.inf
+                constant += label.log
                 continue
             if choice.weigher is Weigher.TRAINABLE:
                 assert choice.clause is not None

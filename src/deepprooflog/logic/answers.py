@@ -33,17 +33,26 @@ def answers_text(
     query: Query, program: Program, weights: Mapping[tuple[Term, ...], float]
 ) -> dict[str, float]:
     """Answers as text with their probabilities, most probable first; `weights` are logarithms."""
-    found = {answer_text(query, program, a): probability(log) for a, log in weights.items()}
+    return {text: probability(log) for text, log in log_answers(query, program, weights).items()}
+
+
+def log_answers(
+    query: Query, program: Program, weights: Mapping[tuple[Term, ...], float]
+) -> dict[str, float]:
+    """Answers as text with the logarithms of their probabilities, most probable first."""
+    found = {answer_text(query, program, a): log for a, log in weights.items()}
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
 def probability(log: float) -> float:
     """exp(log); where a short decimal is within the rounding of logarithms, that decimal.
 
+    Labels that add up to a little more than 1 by rounding make no probability above 1.
+
     >>> probability(math.log(0.3) + math.log(0.3)), probability(math.log(1 / 3))
     (0.09, 0.3333333333333333)
     """
-    p = math.exp(log)
+    p = math.exp(min(log, 0.0))
     short = float(f"{p:.12g}")
     return short if math.isclose(p, short, rel_tol=5e-15, abs_tol=0.0) else p
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias, final
 
+from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.syntax.sharing import variables_once
 from deepprooflog.syntax.terms import (
     MANY,
@@ -26,13 +27,18 @@ from deepprooflog.syntax.terms import (
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """`0.3 ::`, kept exact so that fractions stay fractions; `number` is the nearest float."""
+    """`0.3 ::`, kept exact so that fractions stay fractions.
+
+    `number` is the nearest float, 0 for a label below the smallest; `log` has no such limit.
+    """
 
     value: Fraction
     number: float = field(init=False, compare=False)
+    log: float = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "number", float(self.value))
+        object.__setattr__(self, "log", log_fraction(self.value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Directives: which are carried out, which are ignored with a notice, which are refused.
 
-`op`, `dynamic`, `table` and the flag `double_quotes` are carried out where the text is read. What remains
-says something that this system does anyway (a library that is built in), or does without (modes,
-modules), or cannot do (constraints, other files): the last is an error with a remedy.
+`op`, `dynamic`, `table` and the flag `double_quotes` are carried out where the text is read. What
+remains says something that this system does anyway (a library that is built in), or does without
+(modes, modules), or cannot do (constraints, other files): the last is an error with a remedy.
 """
 
 from __future__ import annotations

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from operator import add, mul, sub, truediv
+from typing import NoReturn
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.clause import Bernoulli, Constant, Label, Neural, Trainable
+from deepprooflog.logic.fraction import approximation
 from deepprooflog.syntax.terms import (
     NIL,
     Atom,
@@ -26,14 +28,22 @@ from deepprooflog.syntax.terms import (
 )
 from deepprooflog.syntax.writer import write_term
 
-# Bits of a number in a label, and values of a network's domain.
-MOST_BITS = 100_000
+# Values of a network's domain.
 MOST_VALUES = 10_000_000
 
 RANGE = Functor("..", 2)
 TRAINABLE = Functor("t", 1)
 CHOICE = Functor("nn", 4)
 BERNOULLI = Functor("nn", 2)
+
+POWERS = (Functor("^", 2), Functor("**", 2))
+
+# Bits of all the numbers that a label's expression goes through: 120,000 digits, well under a
+# second. A label of more says nothing that a shorter one does not.
+MOST_BITS = 400_000
+
+# What rounding may add to a label: a sum of floats that is meant to be 1.
+TOLERANCE = Fraction(1, 10**9)
 
 _operations: dict[Functor, Callable[[Fraction, Fraction], Fraction]] = {
     Functor("+", 2): add,
@@ -64,37 +74,80 @@ def parse_label(term: Term) -> Label:
 
 
 def _probability(term: Term) -> Fraction:
-    value = _evaluate(term)
-    if not 0 <= value <= 1:
+    value = _Expression(term).value()
+    if not 0 <= value <= 1 + TOLERANCE:
         raise ProgramError(
-            f"the label {write_term(term)} is {float(value):g}, not a probability",
+            f"the label {write_term(term)} is {approximation(value)}, not a probability",
             hint="give a number from 0 to 1",
         )
-    return value
+    return min(value, Fraction(1))
 
 
-def _evaluate(term: Term) -> Fraction:
-    # Labels are typed by hand, so their depth is that of a formula: recursion is bounded by 50.
-    def walk(t: Term, depth: int) -> Fraction:
+class _Expression:
+    """A constant expression, worked out exactly within MOST_BITS."""
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
+        self.bits = 0
+
+    def value(self) -> Fraction:
+        return self._walk(self.term, 0)
+
+    def _walk(self, t: Term, depth: int) -> Fraction:
+        # Labels are typed by hand, so their depth is that of a formula: recursion ends at 50.
         t = deref(t)
         if type(t) is int:
-            if t.bit_length() > MOST_BITS:
-                raise ProgramError(f"a number of {t.bit_length():,} bits is too long for a label")
+            self._spend(t.bit_length())
             return Fraction(t)
         if type(t) is Float:
-            return Fraction(repr(t.value))
-        if type(t) is Struct and t.functor in _operations and depth < 50:
-            left, right = walk(t.args[0], depth + 1), walk(t.args[1], depth + 1)
-            if t.functor.name == "/" and right == 0:
-                raise ProgramError(f"the label {write_term(term)} divides by zero")
-            return _operations[t.functor](left, right)
+            return self._decimal(t)
+        if type(t) is Struct and depth < 50:
+            if t.functor in _operations:
+                left, right = self._walk(t.args[0], depth + 1), self._walk(t.args[1], depth + 1)
+                if t.functor.name == "/" and right == 0:
+                    raise ProgramError(f"the label {write_term(self.term)} divides by zero")
+                self._spend(_size(left) + _size(right))
+                return _operations[t.functor](left, right)
+            if t.functor in POWERS:
+                return self._power(
+                    self._walk(t.args[0], depth + 1), self._walk(t.args[1], depth + 1)
+                )
+        self._refuse()
+
+    def _decimal(self, number: Float) -> Fraction:
+        written = repr(number.value) if number.written is None else number.written
+        digits, _, exponent = written.lower().partition("e")
+        # Three and a bit bits to a decimal digit; an exponent of many digits is far too large.
+        size = len(digits) + (abs(int(exponent)) if 0 < len(exponent) < 9 else 0)
+        self._spend(4 * size if len(exponent) < 9 else MOST_BITS + 1)
+        return Fraction(written)
+
+    def _power(self, base: Fraction, exponent: Fraction) -> Fraction:
+        if exponent.denominator != 1:
+            self._refuse()
+        if not base and exponent < 0:
+            raise ProgramError(f"the label {write_term(self.term)} divides by zero")
+        self._spend(_size(base) * abs(exponent.numerator))
+        return Fraction(base**exponent.numerator)
+
+    def _spend(self, bits: int) -> None:
+        self.bits += bits
+        if self.bits > MOST_BITS:
+            raise ProgramError(
+                f"a label of more than {MOST_BITS:,} bits",
+                hint="write it with fewer digits",
+            )
+
+    def _refuse(self) -> NoReturn:
         raise ProgramError(
-            f"{write_term(term)} is not a label",
-            hint="a label is a constant such as 0.3 or 1/6, t(0.3), "
+            f"{write_term(self.term)} is not a label",
+            hint="a label is a constant such as 0.3, 1/6 or 1/10^400, t(0.3), "
             "nn(net, [X], Y, 0..9) or nn(net, [X])",
         )
 
-    return walk(term, 0)
+
+def _size(value: Fraction) -> int:
+    return value.numerator.bit_length() + value.denominator.bit_length()
 
 
 def _network(term: Term) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 from deepprooflog.errors import Notice, ProgramError
 from deepprooflog.logic.body import CUT, conjuncts, converted, has_nested_cut
@@ -42,7 +41,7 @@ DYNAMIC = Functor("dynamic", 1)
 TABLE = Functor("table", 1)
 
 # Labels of one call may exceed 1 by rounding only.
-TOLERANCE = Fraction(1, 10**9)
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,15 +251,15 @@ def _predicate(functor: Functor, entries: Entries) -> Predicate:
 
 def _check_sums(functor: Functor, clauses: list[Clause]) -> None:
     # Clauses with the same head are alternatives of every call that any of them matches.
-    sums: dict[tuple[Term, ...], Fraction] = {}
+    sums: dict[tuple[Term, ...], float] = {}
     for clause in clauses:
         assert isinstance(clause.label, Constant)
-        total = sums.get(clause.args, Fraction(0)) + clause.label.value
+        total = sums.get(clause.args, 0.0) + clause.label.number
         sums[clause.args] = total
         if total > 1 + TOLERANCE:
             raise ProgramError(
                 f"the labels of {functor} for {write_term(clause.head)} add up to "
-                f"{float(total):g}, more than 1",
+                f"{total:.12g}, more than 1",
                 file=clause.place.file if clause.place else None,
                 line=clause.place.line if clause.place else None,
                 hint="the labels of the clauses that match one call may not exceed 1",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from deepprooflog.errors import ProofLogError
 from deepprooflog.logic.choice import Choice, Weigher
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural, Trainable
 from deepprooflog.logic.control import GUARDS
+from deepprooflog.logic.fraction import fraction_text
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
@@ -137,21 +137,11 @@ def clause_text(clause: Clause, program: Program) -> str:
     label = clause.label
     shown: str | None = None
     if isinstance(label, Constant):
-        shown = number_text(label.value)
+        shown = fraction_text(label.value)
     elif isinstance(label, Trainable):
-        shown = "t(_)" if label.initial is None else f"t({number_text(label.initial)})"
+        shown = "t(_)" if label.initial is None else f"t({fraction_text(label.initial)})"
     given = {canonical_var(i): n for i, n in enumerate(clause.names) if n != "_"}
     return write_clause(clause.head, clause.body, shown, program.operators, Names(given))
-
-
-def number_text(value: Fraction) -> str:
-    """A label as written: 3/10 is 0.3, 1/6 stays 1/6.
-
-    >>> number_text(Fraction(3, 10)), number_text(Fraction(1, 6))
-    ('0.3', '1/6')
-    """
-    decimal = repr(float(value))
-    return decimal if Fraction(decimal) == value else str(value)
 
 
 def _place(clause: Clause | None) -> str | None:

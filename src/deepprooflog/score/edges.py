@@ -59,16 +59,12 @@ def edge_table(choices: Sequence[Choice]) -> EdgeTable:
     trainable: list[int] = []
     scored: list[int] = []
     neural: dict[tuple[str, int, bool], list[int]] = {}
-    logs: dict[int, float] = {}
     for e, choice in enumerate(choices):
         weigher = choice.weigher
         if weigher is Weigher.LABEL:
             label = choice.clause.label  # type: ignore[union-attr]
             assert isinstance(label, Constant)
-            log = logs.get(id(label))
-            if log is None:
-                log = logs[id(label)] = float(np.log(label.number)) if label.number else -np.inf
-            constant[e] = log
+            constant[e] = label.log
         elif weigher is Weigher.TRAINABLE:
             trainable.append(e)
         elif weigher is Weigher.SCORER:

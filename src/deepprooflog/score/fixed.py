@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from deepprooflog.errors import ModelError
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.logic.choice import Choice
+from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.logic.program import Program
 from deepprooflog.score.edges import edge_table
 from deepprooflog.score.trainable import trainable_groups
@@ -35,9 +36,9 @@ def fixed_weights(program: Program) -> Weigh:
         if len(table.trainable):
             if not initial:
                 for group in trainable_groups(program):
-                    total = sum(group.initial) + group.spare
+                    total = math.log(math.fsum([*map(float, group.initial), group.spare]))
                     for clause, value in zip(group.clauses, group.initial, strict=True):
-                        initial[id(clause)] = math.log(value / total)
+                        initial[id(clause)] = log_fraction(value) - total
             table.constant[table.trainable] = [initial[id(c)] for c in table.clauses]
         return table.constant
 

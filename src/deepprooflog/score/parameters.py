@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
 from deepprooflog.logic.clause import Clause
+from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.logic.program import Program
 from deepprooflog.score.network import capturing
 from deepprooflog.score.trainable import Group, trainable_groups
@@ -34,9 +35,11 @@ class Labels(nn.Module):
         logits: list[float] = []
         segment: list[int] = []
         for g, group in enumerate(self.groups):
-            initial = [*group.initial, group.spare] if group.spare else group.initial
-            logits.extend(math.log(value) for value in initial)
-            segment.extend(g for _ in initial)
+            logits.extend(log_fraction(value) for value in group.initial)
+            segment.extend(g for _ in group.initial)
+            if group.spare:
+                logits.append(math.log(group.spare))
+                segment.append(g)
         self.logits = nn.Parameter(torch.tensor(logits, dtype=torch.float64))
         self.register_buffer("segment", torch.tensor(segment, dtype=torch.int64))
 

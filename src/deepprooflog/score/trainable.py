@@ -6,11 +6,13 @@ The trainable clauses of a predicate share one softmax. Where their initial valu
 than 1 they are several distributions in one predicate (the rows of an HMM): they are told apart by
 the first argument, or pair of arguments, whose constants split them into sums of at most 1. Where
 they add up to less than 1, failing is one more entry of the softmax, with the mass that is left.
-`t(_)` takes an equal share of what the others leave.
+`t(_)` takes an equal share of what the others leave. A value of 0, or a share of nothing, begins at
+a millionth, since a softmax never leaves 0.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,8 +23,8 @@ from deepprooflog.logic.clause import Clause, Trainable
 from deepprooflog.logic.program import Kind, Program
 from deepprooflog.syntax.terms import Term, is_ground
 
-TOLERANCE = Fraction(1, 10**9)
-# An initial value of 0 could never be trained away from it.
+TOLERANCE = 1e-9
+# In place of an initial value of 0, which could never be trained away from it.
 LEAST = Fraction(1, 10**6)
 
 
@@ -32,7 +34,7 @@ class Group:
 
     clauses: tuple[Clause, ...]
     initial: tuple[Fraction, ...]
-    spare: Fraction
+    spare: float
 
 
 def trainable_groups(program: Program) -> list[Group]:
@@ -45,8 +47,8 @@ def trainable_groups(program: Program) -> list[Group]:
     return result
 
 
-def _known(clauses: Sequence[Clause]) -> Fraction:
-    return sum((_initial(c) or Fraction(0) for c in clauses), Fraction(0))
+def _known(clauses: Sequence[Clause]) -> float:
+    return math.fsum(float(_initial(c) or 0) for c in clauses)
 
 
 def _initial(clause: Clause) -> Fraction | None:
@@ -69,7 +71,7 @@ def _split(clauses: list[Clause]) -> list[list[Clause]]:
                 return list(rows.values())
     place = clauses[0].place
     raise ProgramError(
-        f"the initial values of {clauses[0].functor} add up to {float(_known(clauses)):g}, and no "
+        f"the initial values of {clauses[0].functor} add up to {_known(clauses):.12g}, and no "
         "argument splits its clauses into distributions",
         file=place.file if place else None,
         line=place.line if place else None,
@@ -80,8 +82,7 @@ def _split(clauses: list[Clause]) -> list[list[Clause]]:
 def _group(clauses: Sequence[Clause]) -> Group:
     known = _known(clauses)
     unknown = sum(1 for c in clauses if _initial(c) is None)
-    left = max(Fraction(0), 1 - known)
-    share = left / unknown if unknown else Fraction(0)
-    initial = tuple(max(LEAST, share if (value := _initial(c)) is None else value) for c in clauses)
-    spare = Fraction(0) if unknown else left
-    return Group(tuple(clauses), initial, spare if spare > TOLERANCE else Fraction(0))
+    left = 1 - known if 1 - known > TOLERANCE else 0.0
+    share = Fraction(left) / unknown if unknown else Fraction(0)
+    initial = tuple((share if (value := _initial(c)) is None else value) or LEAST for c in clauses)
+    return Group(tuple(clauses), initial, 0.0 if unknown else left)

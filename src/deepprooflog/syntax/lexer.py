@@ -82,6 +82,7 @@ _PUNCTUATION = {
     "|": Kind.BAR,
 }
 _RADIX = {"b": 2, "o": 8, "x": 16}
+_LEAST_NORMAL = 2.0**-1022
 
 _PLAIN = re.compile(rf"[^'\"`\\{_CONTROL}]+")
 _CONTINUATION = re.compile(r"\\\r?\n")
@@ -178,7 +179,9 @@ def _rarer(text: str, group: str, value: str, begin: int, end: int) -> Token:
         number = float(value)
         if number in (float("inf"), float("-inf")):
             raise _Fault(f"the float {value} is too large", begin)
-        return Token(Kind.NUMBER, Float(number), begin, end)
+        # Up to 15 digits a float gives back as they are; tiny ones lose some, or all.
+        rounded = len(value) > 16 or number < _LEAST_NORMAL
+        return Token(Kind.NUMBER, Float(number, value if rounded else None), begin, end)
     if group == "radix":
         return Token(Kind.NUMBER, int(value[2:], _RADIX[value[1]]), begin, end)
     if group == "quoted":

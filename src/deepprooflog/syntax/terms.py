@@ -103,13 +103,18 @@ class Var:
 
 @final
 class Float:
-    """A Prolog float. Equal when both value and sign of zero agree (NaN equals itself)."""
+    """A Prolog float. Equal when both value and sign of zero agree (NaN equals itself).
 
-    __slots__ = ("value",)
+    `written` keeps the digits of a literal that the float rounds: labels are exact.
+    """
+
+    __slots__ = ("value", "written")
     value: float
+    written: str | None
 
-    def __init__(self, value: float) -> None:
+    def __init__(self, value: float, written: str | None = None) -> None:
         self.value = value
+        self.written = written
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Float and repr(self.value) == repr(other.value)
