@@ -93,6 +93,8 @@ def test_a_neural_grammar_rule() -> None:
         ("2/1 :: p.", "not a probability"),
         ("1/0 :: p.", "divides by zero"),
         ("foo :: p.", "foo is not a label"),
+        ("nn(n, [X], D, 0..10000000000) :: p(X, D).", "more than 1,000,000 values"),
+        (f"nn(n, [X], D, 0..{10**40}) :: p(X, D).", "more than 1,000,000 values"),
         ("X :: p.", "is not a label"),
         ("nn(net, X, D, 0..9) :: p(X, D).", "inputs must be a list"),
         ("nn(net, [], D, 0..9) :: p(D).", "inputs must be a list"),

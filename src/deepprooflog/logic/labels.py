@@ -28,9 +28,6 @@ from deepprooflog.syntax.terms import (
 )
 from deepprooflog.syntax.writer import write_term
 
-# Values of a network's domain.
-MOST_VALUES = 10_000_000
-
 RANGE = Functor("..", 2)
 TRAINABLE = Functor("t", 1)
 CHOICE = Functor("nn", 4)
@@ -41,6 +38,9 @@ POWERS = (Functor("^", 2), Functor("**", 2))
 # Bits of all the numbers that a label's expression goes through: 120,000 digits, well under a
 # second. A label of more says nothing that a shorter one does not.
 MOST_BITS = 400_000
+
+# Values of a network's domain.
+MOST_VALUES = 1_000_000
 
 # What rounding may add to a label: a sum of floats that is meant to be 1.
 TOLERANCE = Fraction(1, 10**9)
@@ -174,7 +174,8 @@ def _domain(term: Term) -> tuple[Term, ...]:
         if type(low) is int and type(high) is int and low <= high:
             if high - low >= MOST_VALUES:
                 raise ProgramError(
-                    f"a domain of {high - low + 1:,} values is larger than {MOST_VALUES:,}"
+                    f"the domain {write_term(term)} has more than {MOST_VALUES:,} values",
+                    hint="a network has one output for each value of its domain",
                 )
             return tuple(range(low, high + 1))
     values = tuple(iter_list(term))
