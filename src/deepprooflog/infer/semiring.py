@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from deepprooflog.graph.schedule import Schedule
 from deepprooflog.infer.cycle import Steps, close_cycle
 from deepprooflog.infer.elimination import NoLimit
 from deepprooflog.infer.ordering import order_states
+from deepprooflog.infer.scalar import eliminate
 from deepprooflog.infer.wide import to_log
 
 W = TypeVar("W")
@@ -98,47 +99,12 @@ class FractionSemiring(Semiring[Fraction]):
         return a * b
 
     def close(self, inner: Inner[Fraction], outer: Sequence[Fraction]) -> Sequence[Fraction] | None:
-        """Gauss's elimination on rows that hold what is not 0, the shortest products first."""
-        n = len(outer)
-        rows: list[dict[int, Fraction]] = [{} for _ in range(n)]  # A
-        into: list[set[int]] = [set() for _ in range(n)]
-        for i, j, w in _productive(inner, outer, self.zero):
-            rows[i][j] = rows[i].get(j, self.zero) + w
-            into[j].add(i)
-        right = list(outer)
-        order: list[int] = []
-        heap = [(len(rows[k]) * len(into[k]), k) for k in range(n)]
-        heapify(heap)
-        done = [False] * n
-        while heap:
-            cost, k = heappop(heap)
-            if done[k]:
-                continue
-            if cost < len(rows[k]) * len(into[k]):
-                heappush(heap, (len(rows[k]) * len(into[k]), k))
-                continue
-            done[k] = True
-            order.append(k)
-            row = rows[k]
-            pivot = 1 - row.pop(k, self.zero)
-            into[k].discard(k)
-            # A ≥ 0: the sum over all walks is finite exactly when every pivot is positive.
-            if pivot <= 0:
-                return None
-            for j in row:
-                row[j] /= pivot
-                into[j].discard(k)
-            right[k] /= pivot
-            for i in into[k]:
-                factor = rows[i].pop(k)
-                right[i] += factor * right[k]
-                for j, a in row.items():
-                    rows[i][j] = rows[i].get(j, self.zero) + factor * a
-                    into[j].add(i)
-                heappush(heap, (len(rows[i]) * len(into[i]), i))
-        for k in reversed(order):
-            right[k] += sum((a * right[j] for j, a in rows[k].items()), self.zero)
-        return right
+        steps = _productive(inner, outer, self.zero)
+        escapes = [self.one] * len(outer)
+        for i, _, w in steps:
+            escapes[i] -= w
+        found = eliminate(steps, escapes, list(outer))
+        return None if found is None else found[0]
 
 
 class BooleanSemiring(Semiring[bool]):

@@ -20,9 +20,15 @@ from deepprooflog.graph.schedule import Schedule
 from deepprooflog.infer.cycle import Closed, Steps, close_cycle, rounding_error
 from deepprooflog.infer.elimination import UNIT, NoLimit, solve_transposed
 from deepprooflog.infer.ordering import Ints, order_states
+from deepprooflog.infer.scalar import OutOfRange, eliminate
 from deepprooflog.infer.semiring import LogSemiring, divergent
 from deepprooflog.infer.wide import Floats, from_log, segment_sum, to_log
 from deepprooflog.score.slack import Slack, unknown_slack
+
+# Cycles of up to so many goals are solved one state at a time.
+FEW = 64
+# Logarithms this far from 0 are left to numbers of a wide range.
+RANGE = 600.0
 
 _log = LogSemiring()
 
@@ -91,6 +97,14 @@ def _evaluate(
     every: Floats | None = None
     for number, nodes in enumerate(plan.components):
         if plan.cyclic[number]:
+            small = None
+            if kept is None and len(nodes) <= FEW:
+                small = _solve_small(plan, number, weights, values, error, slack)
+            if small is not None:
+                for n, v in zip(nodes, small[0], strict=True):
+                    values[n] = v
+                    error[n] = small[1]
+                continue
             if every is None:
                 every = np.asarray(weights, dtype=np.float64)
             part = component(plan, number)
@@ -128,6 +142,66 @@ def _evaluate(
             # Roundings: the weight as it came, its sum with V, exp, the sum, log.
             error[n] = off + UNIT * (6 + abs(top) + (-low if low > -math.inf else 0.0))
     return Values(values, error)
+
+
+def _solve_small(
+    plan: Schedule,
+    number: int,
+    weights: Sequence[float],
+    values: Sequence[float],
+    error: Sequence[float],
+    slack: Slack,
+) -> tuple[list[float], float] | None:
+    """A small cycle one state at a time; None where it takes the wide range or the residual."""
+    graph, nodes = plan.graph, plan.components[number]
+    position = {n: i for i, n in enumerate(nodes)}
+    escapes: list[float] = slack(nodes).tolist()
+    right = [0.0] * len(nodes)
+    steps: list[tuple[int, int, float]] = []
+    inputs = off = top = 0.0
+    for i, n in enumerate(nodes):
+        begin, end = int(graph.first[n]), int(graph.first[n + 1])
+        if escapes[i] != escapes[i]:
+            # Weights of 1 are known as well as labels; one alone leaves nothing.
+            if end - begin > 1 or weights[begin] != 0.0:
+                return None
+            escapes[i] = 0.0
+        row = 0.0
+        for e in range(begin, end):
+            t = int(graph.target[e])
+            w = weights[e]
+            if w < -RANGE:
+                return None
+            p = math.exp(w)
+            row = max(row, 1 - w if w else 0.0)
+            j = position.get(t)
+            if j is not None:
+                steps.append((i, j, p))
+                continue
+            escapes[i] += p
+            v = values[t]
+            if v > -math.inf:
+                if v < -RANGE:
+                    return None
+                right[i] += math.exp(w + v)
+                off = max(off, error[t])
+                top = max(top, -(w + v))
+        if escapes[i] < 0:
+            return None
+        inputs += 2 * row + end - begin
+    if not any(right):
+        return None
+    try:
+        found = eliminate(steps, escapes, right)
+    except OutOfRange:
+        return None
+    if found is None:
+        raise divergent(plan, nodes)
+    x, roundings = found
+    if not all(x):
+        return None
+    log = [math.log(v) for v in x]
+    return log, off + UNIT * (roundings + inputs + top + 6 + max(map(abs, log)))
 
 
 def _solve_cycle(
