@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import deepprooflog as dpl
-from infer.labelled_programs import Labelled, chains, derivations, layered, reaching
+from programs.labelled import Labelled, chains, derivations, layered, reaching
 
 
 @given(layered())

@@ -20,7 +20,7 @@ from deepprooflog.infer.exact import log_values
 from deepprooflog.infer.semiring import LogSemiring, evaluate
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start
-from infer.labelled_programs import Labelled, chain_values, chains, derivations, layered, reaching
+from programs.labelled import Labelled, chain_values, chains, derivations, layered, reaching
 
 
 def graph_of(program: dpl.Program, *queries: str) -> GoalGraph:

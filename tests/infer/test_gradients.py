@@ -22,7 +22,7 @@ from deepprooflog.infer.tabled_grad import tabled_log_values
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start
 from deepprooflog.score.fixed import fixed_weights
-from infer.labelled_programs import Labelled, chains
+from programs.labelled import Labelled, chains
 
 Function = Callable[..., Tensor]
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import strategies as st
 
 from deepprooflog.errors import ModelError
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.logic.goal import Goal
-from deepprooflog.logic.program import Program
+from deepprooflog.logic.program import Order, Program
 from deepprooflog.mdp import reference
 from deepprooflog.mdp.environment import (
     FALSE,
@@ -26,7 +28,11 @@ from deepprooflog.mdp.environment import (
 )
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
-from mdp.random_programs import random_program
+from programs.fresh import fresh
+from programs.function_free import ORDERS, Asked, episodes
+
+RANDOMS = st.randoms(use_true_random=False)
+"""Which way an episode goes; it shrinks to the first way."""
 
 
 def text(goal: Goal) -> str:
@@ -46,13 +52,14 @@ def shown(database: Database, offered: Actions) -> list[dict[str, tuple[int, boo
     return result
 
 
-def labelled(database: Database, queries: list[str], labels: list[int], **kw: bool) -> Queries:
+def labelled(database: Database, queries: Sequence[str], labels: list[int], **kw: bool) -> Queries:
     return Queries(database.goals(queries, **kw), torch.tensor(labels))
 
 
-def play(program: Program, queries: list[str], process: Process, seed: int, leave: bool) -> int:
+def play(
+    program: Program, queries: Sequence[str], process: Process, dice: random.Random, leave: bool
+) -> int:
     """Random episodes in both environments at once; how many steps were compared."""
-    dice = random.Random(seed)
     database = Database.of(program)
     labels = [dice.randint(0, 1) for _ in queries]
     environment = Environment(database, process)
@@ -99,13 +106,15 @@ def play(program: Program, queries: list[str], process: Process, seed: int, leav
 @pytest.mark.parametrize("false_action", [False, True])
 def test_equal_to_the_plain_environment(memory: bool, false_action: bool) -> None:
     """Successors, masks, rewards, ends and depths along random episodes of random programs."""
-    compared = 0
-    for seed in range(16):
-        body, queries = random_program(seed)
-        program = Program(body, order="bound_first" if seed % 2 else "written")
-        process = Process(max_depth=6, memory=memory, false_action=false_action)
-        compared += play(program, queries * 2, process, seed, leave=seed % 3 == 0)
-    assert compared > 1000
+    process = Process(max_depth=6, memory=memory, false_action=false_action)
+    compared = []
+
+    @fresh(20, episodes(), ORDERS, RANDOMS, st.booleans())
+    def compare(asked: Asked, order: Order, dice: random.Random, leave: bool) -> None:
+        compared.append(play(asked.program(order), asked.queries * 2, process, dice, leave))
+
+    compare()
+    assert sum(compared) > 1000
 
 
 def test_equal_on_family(data_dir: Path) -> None:
@@ -119,7 +128,7 @@ def test_equal_on_family(data_dir: Path) -> None:
     facts = (folder / "train.txt").read_text()
     program = Program("\n".join(rules) + "\n" + facts, order="bound_first")
     queries = [line.rstrip(".") for line in facts.splitlines()[::400]]
-    assert play(program, queries, Process(max_depth=5), 0, leave=True) > 500
+    assert play(program, queries, Process(max_depth=5), random.Random(0), leave=True) > 500
 
 
 LOOP = "p(X) :- q(X). q(X) :- p(X). q(a)."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 import torch
 
@@ -10,8 +12,9 @@ from deepprooflog.mdp import memory
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
-from mdp.random_programs import random_program
-from mdp.test_environment import play
+from mdp.test_environment import RANDOMS, play
+from programs.fresh import fresh
+from programs.function_free import Asked, episodes
 
 PROGRAM = "p(a, b). p(b, c). q(a). q(X) :- p(X, Y), q(Y)."
 
@@ -23,11 +26,15 @@ def test_goals_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch)
         return torch.zeros(len(goals), dtype=torch.int64)
 
     monkeypatch.setattr(memory, "hash_of", constant)
-    compared = 0
-    for seed in range(4):
-        body, queries = random_program(seed)
-        compared += play(Program(body), queries, Process(max_depth=6), seed, leave=False)
-    assert compared > 100
+    compared = []
+
+    @fresh(8, episodes(), RANDOMS)
+    def compare(asked: Asked, dice: random.Random) -> None:
+        process = Process(max_depth=6)
+        compared.append(play(asked.program(), asked.queries, process, dice, leave=False))
+
+    compare()
+    assert sum(compared) > 100
 
 
 def test_the_hash_does_not_depend_on_the_padding() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from oracles.cases import Dice, Draw, Query
+from programs.cases import Dice, Draw, Query
 
 _KINDS: dict[str, list[str]] = {
     "int": ["0", "1", "2", "3", "-1", "7", "X", "N"],

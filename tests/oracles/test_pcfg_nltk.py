@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import deepprooflog as dpl
-from oracles.cases import Dice, Draw, Record
 from oracles.nltk_oracle import Production, as_dcg, parse_probability
+from programs.cases import Dice, Draw, Record
 
 pytest.importorskip("nltk", reason="nltk is not installed")
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 import deepprooflog as dpl
-from oracles.cases import Record
 from oracles.problog_oracle import Atom, problog_answers, show
-from oracles.slp_programs import SlpCase, slp_cases
 from oracles.swi import normal_form
+from programs.cases import Record
+from programs.fresh import fresh
+from programs.stochastic import SlpCase, slp_cases
 
 pytest.importorskip("problog", reason="problog is not installed")
 
-PROGRAMS = 200
+PROGRAMS = 230
 
 
 def _instance(query: Atom, values: tuple[str, ...]) -> str:
@@ -32,14 +32,7 @@ def test_random_slps(record_property: Record) -> None:
     programs: set[str] = set()
     compared = [0, 0]
 
-    @settings(
-        derandomize=True,
-        database=None,
-        deadline=None,
-        max_examples=PROGRAMS,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(slp_cases())
+    @fresh(PROGRAMS, slp_cases())
     def compare(case: SlpCase) -> None:
         if case.text in programs:
             return

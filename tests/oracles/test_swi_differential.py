@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 import deepprooflog as dpl
 from deepprooflog.syntax.terms import Struct
 from deepprooflog.syntax.writer import write_term
-from oracles.cases import Case, Query, Record
 from oracles.library_calls import library_queries
-from oracles.moded_programs import moded_cases
-from oracles.relational_programs import relational_cases
 from oracles.swi import CYCLIC, LIMITED, TOO_LONG, Reply, Swi, normal_form
+from programs.cases import Case, Query, Record
+from programs.moded import moded_cases
+from programs.relations import relational_cases
 
 LIMIT = 25
 RANDOM = settings(

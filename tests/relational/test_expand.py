@@ -11,7 +11,6 @@ from collections import Counter
 
 import pytest
 import torch
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprooflog.errors import ProgramError
@@ -20,9 +19,10 @@ from deepprooflog.relational.database import Database
 from deepprooflog.relational.expand import Successors, expand
 from deepprooflog.relational.goals import Goals
 from deepprooflog.syntax.terms import Struct, args_of
-from relational.random_programs import State, drawn, reference, roots, state
+from programs.fresh import fresh
+from programs.function_free import ORDERS, Asked, function_free
+from relational.reference_steps import State, reference, roots, state
 
-ORDERS = st.sampled_from(["written", "bound_first"])
 SEEDS = st.integers(0, 2**32)
 
 
@@ -58,39 +58,37 @@ def sample(goals: Goals, seed: int, count: int = 15) -> Goals:
     return goals.select(torch.tensor(sorted(chosen), dtype=torch.long))
 
 
-@settings(max_examples=25)
-@given(SEEDS, ORDERS)
-def test_successors_are_the_reference_s(seed: int, order: Order) -> None:
-    program, queries = drawn(seed, order)
+@fresh(30, function_free(), ORDERS, SEEDS)
+def test_successors_are_the_reference_s(asked: Asked, order: Order, seed: int) -> None:
+    program = asked.program(order)
     database = Database.of(program)
-    goals = database.goals(queries)
-    assert list(map(state, database.decode(goals))) == list(map(state, roots(program, queries)))
+    goals = database.goals(asked.queries)
+    start = roots(program, asked.queries)
+    assert list(map(state, database.decode(goals))) == list(map(state, start))
     for _ in range(3):
         goals = sample(compare(program, database, goals), seed)
 
 
-@settings(max_examples=15)
-@given(SEEDS, ORDERS)
-def test_unmerged_successors_are_one_for_each_clause(seed: int, order: Order) -> None:
-    program, queries = drawn(seed, order)
+@fresh(20, function_free(), ORDERS)
+def test_unmerged_successors_are_one_for_each_clause(asked: Asked, order: Order) -> None:
+    program = asked.program(order)
     database = Database.of(program)
-    goals = database.goals(queries)
+    goals = database.goals(asked.queries)
     every = found(database, expand(database, goals, merge=False), len(goals))
     for goal, ours in zip(database.decode(goals), every, strict=True):
         assert Counter(s for s, _ in ours) == Counter(s for s, _ in reference(program, goal))
 
 
-@settings(max_examples=15)
-@given(SEEDS, ORDERS)
-def test_facts_left_out(seed: int, order: Order) -> None:
+@fresh(20, function_free(), ORDERS, SEEDS)
+def test_facts_left_out(asked: Asked, order: Order, seed: int) -> None:
     """By a view of the program, or goal by goal."""
-    program, queries = drawn(seed, order)
+    program = asked.program(order)
     database = Database.of(program)
-    fact = random.Random(seed).randrange(len(database.facts))
+    fact = seed % len(database.facts)
     head = database.clause(len(database.rules) + fact).head
     view = program.without(head)
-    compare(view, Database.of(view), Database.of(view).goals(queries))
-    goals = database.goals(queries)
+    compare(view, Database.of(view), Database.of(view).goals(asked.queries))
+    goals = database.goals(asked.queries)
     number = torch.full_like(goals.left_out, fact)
     goals = Goals(goals.atoms, goals.answer, number)
     for _ in range(2):
@@ -98,11 +96,10 @@ def test_facts_left_out(seed: int, order: Order) -> None:
         assert (goals.left_out == fact).all()
 
 
-@settings(max_examples=15)
-@given(SEEDS)
-def test_left_out_facts_keep_goals_apart(seed: int) -> None:
+@fresh(20, function_free(queries=0))
+def test_left_out_facts_keep_goals_apart(asked: Asked) -> None:
     """The same query with and without a fact, side by side in one batch."""
-    program, _ = drawn(seed, "bound_first")
+    program = asked.program("bound_first")
     database = Database.of(program)
     heads = [database.clause(len(database.rules) + n).head for n in range(len(database.facts))]
     queries = [program.query(h) for h in heads]

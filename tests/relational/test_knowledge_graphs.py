@@ -15,7 +15,7 @@ from deepprooflog.relational.goals import Goals
 from deepprooflog.relational.layers import explore
 from oracles.kg_levels import Levels, Triple
 from relational.graphs import Graph, goals_of, level_counts, proved
-from relational.random_programs import reference, state
+from relational.reference_steps import reference, state
 
 
 @pytest.fixture(scope="module")

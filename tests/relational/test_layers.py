@@ -6,12 +6,11 @@ nestings left is `r_n`, and the body of a rule for `r_n` has n − 1 left.
 
 from __future__ import annotations
 
-import random
 import re
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from deepprooflog.errors import ProgramError
@@ -21,19 +20,10 @@ from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals
 from deepprooflog.relational.layers import Cut, Layers, explore, provable
 from deepprooflog.syntax.writer import write_term
-from relational.random_programs import (
-    CONSTANTS,
-    PREDICATES,
-    Dice,
-    State,
-    drawn,
-    reference,
-    roots,
-    state,
-)
+from programs.fresh import fresh
+from programs.function_free import MIXED, ORDERS, Asked, function_free
+from relational.reference_steps import State, reference, roots, state
 
-ORDERS = st.sampled_from(["written", "bound_first"])
-SEEDS = st.integers(0, 2**32)
 NEURAL = "nn(kge, [R, X, Y]) :: believe(R, X, Y)."
 Edge = tuple[State, State]
 
@@ -79,18 +69,17 @@ def decoded(database: Database, layers: Layers) -> tuple[list[set[State]], list[
     return [set(layer) for layer in states], edges
 
 
-@settings(max_examples=15)
-@given(SEEDS, ORDERS)
-def test_layers_are_breadth_first_search(seed: int, order: Order) -> None:
-    program, queries = drawn(seed, order)
-    expected = search(program, roots(program, queries[:3]), 4, 150)
+@fresh(22, function_free(queries=3), ORDERS)
+def test_layers_are_breadth_first_search(asked: Asked, order: Order) -> None:
+    program, queries = asked.program(order), asked.queries
+    expected = search(program, roots(program, queries), 4, 150)
     assume(expected is not None)
     assert expected is not None
     database = Database.of(program)
-    layers = explore(database, database.goals(queries[:3]), max_depth=4)
+    layers = explore(database, database.goals(queries), max_depth=4)
     assert decoded(database, layers) == expected
     start = [state(g) for g in database.decode(layers.goals[0].select(layers.roots))]
-    assert start == [state(g) for g in roots(program, queries[:3])]
+    assert start == [state(g) for g in roots(program, queries)]
     last = expected[0][4] if len(expected[0]) == 5 else set()
     assert layers.cut == Cut(depth=sum(bool(s[0]) for s in last))
 
@@ -98,9 +87,11 @@ def test_layers_are_breadth_first_search(seed: int, order: Order) -> None:
 def stratified(program: Program, nesting: int) -> Program:
     """The program with each predicate once for each number of nestings left."""
     clauses = [
-        f":- dynamic({name}_{n}/{k})." for name, k in PREDICATES.items() for n in range(nesting + 1)
+        f":- dynamic({name}_{n}/{k})."
+        for name, k in MIXED.predicates.items()
+        for n in range(nesting + 1)
     ]
-    clauses.append(f"all({', '.join(CONSTANTS)}).")
+    clauses.append(f"all({', '.join(MIXED.constants)}).")
     for clause in program.clauses():
         if clause.functor.name == "all":
             continue
@@ -120,12 +111,9 @@ def _variables_named(text: str) -> str:
     return re.sub(r"\b_(\d+)\b", r"V\1", text)
 
 
-@settings(max_examples=18)
-@given(SEEDS, ORDERS, st.integers(0, 2))
-def test_nesting_is_the_stratified_program(seed: int, order: Order, nesting: int) -> None:
-    dice = Dice(random.Random(seed))
-    program = Program(dice.program(rules=5, facts=12), order=order)
-    query = dice.query()
+@fresh(22, function_free(rules=6, facts=18, queries=1), ORDERS, st.integers(0, 2))
+def test_nesting_is_the_stratified_program(asked: Asked, order: Order, nesting: int) -> None:
+    program, (query,) = asked.program(order), asked.queries
     written_out = stratified(program, nesting)
     atoms = [_renamed(write_term(a, quoted=True), nesting) for a in program.query(query).atoms]
     start = roots(written_out, [_variables_named(", ".join(atoms))])
@@ -172,13 +160,12 @@ def decoded_nested(
     return [set(layer) for layer in texts], edges
 
 
-@settings(max_examples=18)
-@given(SEEDS, st.integers(5, 60), st.integers(1, 4))
-def test_budgets_leave_open_what_they_cut(seed: int, most: int, atoms: int) -> None:
+@fresh(22, function_free(queries=3), st.integers(5, 60), st.integers(1, 4))
+def test_budgets_leave_open_what_they_cut(asked: Asked, most: int, atoms: int) -> None:
     """Nodes that are not open have all their successors, open ones none; the counts agree."""
-    program, queries = drawn(seed, "bound_first")
+    program = asked.program("bound_first")
     database = Database.of(program)
-    goals = database.goals(queries[:3])
+    goals = database.goals(asked.queries)
     layers = explore(database, goals, max_depth=3, max_atoms=atoms, max_goals=most)
     assert layers.size <= max(most, len(layers.goals[0]))
     _, edges = decoded(database, layers)
@@ -316,12 +303,11 @@ def test_queries_share_goals_unless_a_fact_is_left_out() -> None:
     assert nothing.size == 0 and provable(nothing).tolist() == []
 
 
-def test_layers_on_a_gpu() -> None:
-    if not torch.cuda.is_available():
-        pytest.skip("no CUDA device")
-    program, queries = drawn(3, "bound_first")
-    database = Database.of(program)
-    here = explore(database, database.goals(queries), max_depth=3)
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@fresh(5, function_free(), ORDERS)
+def test_layers_on_a_gpu(asked: Asked, order: Order) -> None:
+    database = Database.of(asked.program(order))
+    here = explore(database, database.goals(asked.queries), max_depth=3)
     moved = database.to("cuda")
-    there = explore(moved, moved.goals(queries), max_depth=3)
+    there = explore(moved, moved.goals(asked.queries), max_depth=3)
     assert decoded(database, here) == decoded(moved, there)

@@ -18,34 +18,9 @@ from deepprooflog.logic.resolve import start
 from deepprooflog.score.edges import edge_table
 from deepprooflog.score.embedding import Embedding
 from deepprooflog.score.scorer import Scene
+from programs.compound import compound_programs, compound_queries
 from score.scenes import mass
 
-LEAVES = st.sampled_from(["a", "b", "X", "Y", "Z", "0", "-7", "123456789012345678901234567890"]) | (
-    st.sampled_from(["2.5", "-1.0e300", '"text"', "[]", "zebra"])
-)
-TERMS = st.recursive(
-    LEAVES,
-    lambda inner: st.one_of(
-        st.lists(inner, min_size=1, max_size=2).map(lambda ts: f"f({', '.join(ts)})"),
-        st.lists(inner, min_size=1, max_size=3).map(lambda ts: f"[{', '.join(ts)}]"),
-        st.tuples(inner, inner).map(lambda ts: f"[{ts[0]} | {ts[1]}]"),
-    ),
-    max_leaves=4,
-)
-ATOMS = st.one_of(
-    st.just("n"),
-    TERMS.map(lambda t: f"u({t})"),
-    st.tuples(TERMS, TERMS).map(lambda ts: f"v({ts[0]}, {ts[1]})"),
-    st.tuples(TERMS, TERMS, TERMS).map(lambda ts: f"w({', '.join(ts)})"),
-)
-BODIES = st.lists(ATOMS, max_size=2)
-CLAUSES = st.tuples(ATOMS, BODIES).map(
-    lambda c: f"{c[0]} :- {', '.join(c[1])}." if c[1] else f"{c[0]}."
-)
-PROGRAMS = st.lists(CLAUSES, min_size=1, max_size=6).map(
-    lambda clauses: "\n".join(["n.", "u(_).", "v(a, X) :- u(X).", "w(_, _, _).", *clauses])
-)
-QUERIES = st.lists(ATOMS, min_size=1, max_size=2).map(", ".join)
 CHOICES = st.tuples(
     st.sampled_from(["mlp", "transe", "distmult", "complex", "rotate"]),
     st.sampled_from(["sum", "mean", "attention", "gru"]),
@@ -61,7 +36,7 @@ def limited(program: Program, query: str) -> Scene:
     return Scene(graph, steps, torch.zeros((1, 0), dtype=torch.int64), [])
 
 
-@given(PROGRAMS, QUERIES, CHOICES, st.booleans())
+@given(compound_programs(), compound_queries(), CHOICES, st.booleans())
 def test_every_goal_gets_a_distribution(
     text: str, query: str, choice: tuple[str, str, bool], false_action: bool
 ) -> None:
@@ -86,7 +61,7 @@ def test_every_goal_gets_a_distribution(
         assert parameter.grad is None or bool(parameter.grad.isfinite().all())
 
 
-@given(PROGRAMS, QUERIES)
+@given(compound_programs(), compound_queries())
 def test_names_of_variables_do_not_matter(text: str, query: str) -> None:
     renamed = re.sub(r"\b([XYZ])\b", r"Other\1", query)
     program = Program(text, occurs_check=True)
@@ -98,7 +73,7 @@ def test_names_of_variables_do_not_matter(text: str, query: str) -> None:
     assert torch.equal(one, two)
 
 
-@given(PROGRAMS)
+@given(compound_programs())
 def test_two_queries_at_once_are_two_queries(text: str) -> None:
     """Batching terms of several goals changes none of them."""
     program = Program(text, occurs_check=True)

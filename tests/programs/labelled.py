@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from programs.parts import clause, labels
+
 LEAVES = {"d": (0.5, 0.25), "e": (0.75,)}
 """Predicates of labelled facts: two ways to succeed, or one."""
 
@@ -28,10 +30,8 @@ class Labelled:
 
     @property
     def text(self) -> str:
-        lines = [f"{p} :: {name}." for name, labels in LEAVES.items() for p in labels]
-        for label, head, body in self.clauses:
-            rest = f" :- {', '.join(body)}" if body else ""
-            lines.append(f"{label} :: p{head}{rest}.")
+        lines = [clause(name, (), p) for name, facts in LEAVES.items() for p in facts]
+        lines += [clause(f"p{head}", body, label) for label, head, body in self.clauses]
         defined = {head for _, head, _ in self.clauses}
         lines += [f"1 :: p{i} :- fail." for i in range(self.n) if i not in defined]
         return "\n".join(lines) + "\n"
@@ -43,7 +43,7 @@ def chains(draw: st.DrawFn) -> Labelled:
     n = draw(st.integers(1, 6))
     clauses = []
     for head in range(n):
-        for label in _labels(draw):
+        for label in map(float, draw(labels())):
             body = draw(st.lists(st.sampled_from(sorted(LEAVES)), max_size=2))
             after = draw(st.integers(-1, n - 1))
             clauses.append((label, head, (*body, *([f"p{after}"] if after >= 0 else []))))
@@ -57,16 +57,10 @@ def layered(draw: st.DrawFn) -> Labelled:
     clauses = []
     for head in range(n):
         later = [f"p{i}" for i in range(head + 1, n)] + sorted(LEAVES)
-        for label in _labels(draw):
+        for label in map(float, draw(labels())):
             body = draw(st.lists(st.sampled_from(later), max_size=3))
             clauses.append((label, head, tuple(body)))
     return Labelled(n, tuple(clauses))
-
-
-def _labels(draw: st.DrawFn) -> list[float]:
-    parts = draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
-    total = sum(parts) + draw(st.sampled_from([0, 1, 4]))
-    return [math.floor(1000 * part / total) / 1000 for part in parts]
 
 
 def linear_system(program: Labelled) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from oracles.cases import Case, Dice, Draw, Query
+from programs.cases import Case, Dice, Draw, Query
 
 INT, NAT, LIST, TERM = "int", "nat", "list", "term"
 

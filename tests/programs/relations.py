@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from oracles.cases import Case, Dice, Draw, Query
+from programs.cases import Case, Dice, Draw, Query
 
 TEXTBOOK = """\
 app([], Ys, Ys).

@@ -9,8 +9,9 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from oracles.cases import Dice, Draw
 from oracles.problog_oracle import Atom, Guard, SlpClause
+from programs.cases import Dice, Draw
+from programs.parts import labels
 
 CONSTANTS = ("a", "b", "c")
 PEANO = ("z", "s(z)", "s(s(z))", "s(s(s(z)))")
@@ -47,14 +48,9 @@ class Slp(Dice):
         """One of the predicates with few derivations; the first always has few."""
         return self.pick([n for n in names if self.derivations[n] <= limit])
 
-    def labels(self, n: int) -> list[Fraction]:
-        """n labels in twentieths with a sum of at most 1, often exactly 1."""
-        weights = [1 + self.below(9) for _ in range(n)]
-        total = sum(weights) + (self.below(6) if self.below(2) else 0)
-        parts = [max(1, 20 * w // total) for w in weights]
-        if total == sum(weights):
-            parts[-1] = 20 - sum(parts[:-1])
-        return [Fraction(part, 20) for part in parts]
+    def labels(self, most: int, least: int = 1) -> list[Fraction]:
+        """Labels in twentieths with a sum of at most 1, often exactly 1."""
+        return list(self.draw(labels(most, least, grain=20)))
 
     def add(self, label: Fraction | None, head: Atom, *body: Atom | Guard, row: str = "") -> None:
         self.clauses.append(SlpClause(label, head, tuple(body), row))
@@ -63,14 +59,14 @@ class Slp(Dice):
 
     def facts(self, name: str) -> None:
         """A source of labelled facts; the same fact may be there twice."""
-        for label in self.labels(1 + self.below(4)):
+        for label in self.labels(4):
             self.add(label, (name, (self.pick(CONSTANTS),)))
         self.sources.append(name)
 
     def rows(self, name: str) -> None:
         """A kernel of facts, a distribution for each input, perhaps none for some."""
         for given in CONSTANTS[: 2 + self.below(2)]:
-            for label in self.labels(1 + self.below(3)):
+            for label in self.labels(3):
                 self.add(label, (name, (given, self.pick(CONSTANTS))), row=given)
         self.kernels.append(name)
 
@@ -100,7 +96,7 @@ class Slp(Dice):
     def rules(self, name: str) -> None:
         """A labelled source or kernel defined by rules."""
         kernel = bool(self.below(2))
-        for label in self.labels(1 + self.below(3)):
+        for label in self.labels(3):
             args = ("I", "O") if kernel else ("O",)
             self.add(label, (name, args), *self.reach("O", "I" if kernel else None))
         (self.kernels if kernel else self.sources).append(name)
@@ -118,19 +114,19 @@ class Slp(Dice):
         heads: list[Atom | Guard] = [(seen, ("S", "H"))] if self.below(2) else []
         body: list[Atom | Guard] = [*heads, (step, ("S", "S1"))]
         self.add(None, (name, ("[H|T]", "S", "E")), *body, (name, ("T", "S1", "E")))
-        longest = int(math.log(DERIVATIONS, max(2, self.count(body))))
+        longest = max(1, int(math.log(DERIVATIONS, max(2, self.count(body)))))
         items = ",".join(self.pick(CONSTANTS) for _ in range(1 + self.below(min(3, longest))))
         return name, (f"[{items}]", self.pick(CONSTANTS), "E")
 
     def grow(self, name: str) -> Atom:
         """A list of random length up to a bound, labelled; returns a query."""
-        stop, go = self.labels(2)
+        stop, go = self.labels(2, 2)
         source = self.few(self.sources)
         self.add(Fraction(1), (name, ("z", "[]")), row="z")
         self.add(stop, (name, ("s(_)", "[]")), row="s")
         again = (name, ("N", "T"))
         self.add(go, (name, ("s(M)", "[H|T]")), (source, ("H",)), Guard("N = M"), again, row="s")
-        longest = int(math.log(DERIVATIONS, max(2, self.derivations[source])))
+        longest = max(1, int(math.log(DERIVATIONS, max(2, self.derivations[source]))))
         return name, (PEANO[min(3, longest) - self.below(2)], "L")
 
 
