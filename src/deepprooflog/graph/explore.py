@@ -214,10 +214,10 @@ class Exploration:
 
     def _blame(self, node: int, error: ProofLogError) -> None:
         """Point an error at the clause that brought in the node's leftmost atom."""
-        length = len(self.goals[node].atoms)
+        length = self._length(node)
         child, above = node, self.parent[node]
         while above >= 0:
-            if len(self.goals[above].atoms) <= length:
+            if self._length(above) <= length:
                 edge = next(
                     e for e, ends in enumerate(zip(self.source, self.target, strict=True))
                     if ends == (above, child)
@@ -227,7 +227,7 @@ class Exploration:
                     error.file, error.line = clause.place.file, clause.place.line
                     return
                 # A control construct was opened: its own clause is further up.
-                length = len(self.goals[above].atoms)
+                length = self._length(above)
             child, above = above, self.parent[above]
 
     def _node(self, goal: Goal, parent: int) -> int:
@@ -259,10 +259,10 @@ class Exploration:
         goals = self.goals
         self.check[node] = 2 * len(goals[node].atoms)
         lengths: dict[Goal, int] = {}
-        shortest = len(goals[node].atoms) + 1
+        shortest = self._length(node)
         above = node
         while above >= 0:
-            length = len(goals[above].atoms)
+            length = self._length(above)
             # A step takes one atom away at most: while all goals in between are at least as long
             # as the ancestor, its continuation has not been touched.
             if length <= shortest:
@@ -273,9 +273,15 @@ class Exploration:
             above = self.parent[above]
         return False
 
+    def _length(self, node: int) -> int:
+        return self.interner.pieces.length(self.goals[node].atoms)
+
     def graph(self) -> GoalGraph:
         """The goal graph as far as it has been explored."""
         stopped = self.stopped
+        # What is behind an open goal is judged by all of its atoms.
+        for n in [*self.cut_by_depth, *self.queue] if self.interner.pieces.all else ():
+            self.goals[n] = self.interner.whole(self.goals[n])
         n = len(self.goals)
         source = _ints(self.source)
         # A goal is expanded at once, so edges come grouped by source, but not in its order.

@@ -106,6 +106,7 @@ def write_down(
     budget = (budget or Budget()).start().part(SHARE)
     if method not in ("auto", "graph", "tabled"):
         raise ProgramError(f"there is no method {method!r}", hint="auto, graph or tabled")
+    interner.in_pieces = local
     closed = goal if track_answers or keep_bound else Goal(goal.atoms, (), goal.size)
     if method == "tabled":
         _require_local(local)

@@ -11,11 +11,12 @@ the length of the lists inside.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.clause import Frame, instantiate
+from deepprooflog.logic.long_body import Pieces, is_note
 from deepprooflog.syntax.terms import MANY, Functor, Struct, Term, Var, canonical_var
 
 
@@ -35,9 +36,14 @@ class Goal(NamedTuple):
 
 
 class Interner:
-    """Makes canonical terms, each once: equal terms of one interner are the same object."""
+    """Makes canonical terms, each once: equal terms of one interner are the same object.
+
+    Where nobody reads whole goals, long bodies can be carried `in_pieces` (see `long_body`).
+    """
 
     def __init__(self) -> None:
+        self.in_pieces = False
+        self.pieces = Pieces()
         self._terms: dict[tuple[Functor, tuple[Term, ...]], Struct] = {}
         self._adopted: dict[int, tuple[Struct, Struct]] = {}
 
@@ -50,17 +56,37 @@ class Interner:
         canonical = tuple([self.term(a, numbers) for a in atoms])
         return Goal(canonical, tuple([self.term(a, numbers) for a in answer]), len(numbers))
 
-    def resolvent(self, body: Iterable[Term], goal: Goal, frame: Frame) -> Goal:
+    def resolvent(self, body: Sequence[Term], goal: Goal, frame: Frame) -> Goal:
         """The canonical goal of `body` before what stands behind the leftmost atom of `goal`.
 
         `frame` holds what the goal's variables stand for (see `enter_goal`).
         """
         numbers: dict[Var, int] = {}
+        rest = goal.atoms[1:]
+        if not body and rest and self.pieces.all and is_note(rest[0]):
+            note = instantiate(rest[0], frame)
+            assert type(note) is Struct
+            body, rest = self.pieces.open(note), rest[1:]
         atoms = [self.term(a, numbers) for a in body]
-        for a in goal.atoms[1:]:
+        for a in rest:
             atoms.append(self._carry(a, frame, numbers))
         answer = [self._carry(a, frame, numbers) for a in goal.answer]
         return Goal(tuple(atoms), tuple(answer), len(numbers))
+
+    def whole(self, goal: Goal) -> Goal:
+        """The goal with the rest of every body that it carries in pieces."""
+        if not self.pieces.all or not any(map(is_note, goal.atoms)):
+            return goal
+        waiting, answer = rename(goal)
+        waiting.reverse()
+        atoms: list[Term] = []
+        while waiting:
+            atom = waiting.pop()
+            if is_note(atom):
+                waiting.extend(reversed(self.pieces.open(atom)))
+            else:
+                atoms.append(atom)
+        return self.goal(atoms, answer)
 
     def _carry(self, term: Term, frame: Frame, numbers: dict[Var, int]) -> Term:
         """A canonical term with its variables replaced from the frame."""

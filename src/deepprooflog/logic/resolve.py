@@ -26,6 +26,7 @@ from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Frame, Neural
 from deepprooflog.logic.control import open_control, opens
 from deepprooflog.logic.goal import Goal, Interner, enter_goal
 from deepprooflog.logic.head import enter
+from deepprooflog.logic.long_body import LONG
 from deepprooflog.logic.order_body import bound_first
 from deepprooflog.logic.program import Kind, Predicate, Program
 from deepprooflog.logic.refusals import (
@@ -81,7 +82,16 @@ def successors(
     atom, frame = enter_goal(goal)
     trail: Trail = []
     for choice, body in resolvents(program, atom, trail, budget):
+        if interner.in_pieces and len(body) > LONG and _as_written(program, choice, body):
+            assert choice.clause is not None
+            body = interner.pieces.split(choice.clause, body)
         yield Step(interner.resolvent(body, goal, frame), choice)
+
+
+def _as_written(program: Program, choice: Choice, body: Sequence[Term]) -> bool:
+    """True when a body is its clause's, atom by atom: nothing cut off, nothing reordered."""
+    clause = choice.clause
+    return clause is not None and len(body) == len(clause.body) and program.order == "written"
 
 
 def resolvents(
