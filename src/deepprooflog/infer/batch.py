@@ -34,6 +34,7 @@ from deepprooflog.infer.method import FIRST, Method, over_budget, write_down
 from deepprooflog.infer.shapes import Shape, find_shapes, shape_log_prob
 from deepprooflog.infer.tabled import Tabled
 from deepprooflog.infer.tabled_grad import tabled_log_values
+from deepprooflog.infer.tabled_levels import Levels, level_log_values, levels_of
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.goal import Goal, Interner
@@ -83,6 +84,7 @@ class TabledPart:
     slots: Ints  # [B, slots] into the bank
     tabled: Tabled
     table: EdgeTable
+    levels: Levels | None  # None where the tables have cycles
 
 
 @dataclass(frozen=True)
@@ -162,8 +164,9 @@ def _write_down(
             parts.append(_graph_part(Bundle(written.graph, slots, queries[:, None])))
         else:
             assert written.table is not None
-            table = edge_table(written.table.system.choices)
-            parts.append(TabledPart(queries, slots, written.table, table))
+            system = written.table.system
+            table, levels = edge_table(system.choices), levels_of(system)
+            parts.append(TabledPart(queries, slots, written.table, table, levels))
 
     for item in groups.shared:
         add(item.template, item.slots, item.queries)
@@ -389,12 +392,19 @@ def _graph_values(
         values.append(log_values(layers, w, slack=slack)[roots].T.reshape(-1))
         places.append(part.bundle.queries.reshape(-1))
     for item, w in zip(tabled, weights[len(graphs) :], strict=True):
-        unknowns = list(item.tabled.answers.values())
-        for column in w.T:
-            log = tabled_log_values(item.tabled.system, column)
-            values.append(log[unknowns] if unknowns else log.new_full((1,), -torch.inf))
+        values.append(_tabled_values(item, w))
         places.append(item.queries)
     return places, values
+
+
+def _tabled_values(part: TabledPart, weights: Tensor) -> Tensor:
+    """log p of a part's queries, one for each column of weights."""
+    unknown = next(iter(part.tabled.answers.values()), None)
+    if unknown is None:
+        return weights.new_full((weights.shape[1],), -torch.inf)
+    if part.levels is not None:
+        return level_log_values(part.levels, weights)[unknown]
+    return torch.stack([tabled_log_values(part.tabled.system, w)[unknown] for w in weights.T])
 
 
 def _selected(part: TabledPart, wanted: Ints) -> TabledPart:
