@@ -271,6 +271,6 @@ def test_bounds_hold_at_every_goal(case: Automaton) -> None:
     for one in model.predict("s0(W)", top=3):
         answer = model.program.query(one.answer).atoms[0].args  # type: ignore[union-attr]
         ending = ending_in(graph, weights, interner.goal((), answer).answer, moves.live)
-        assert log_weight(ending, graph.choices, weights) == pytest.approx(one.log_prob, abs=1e-9)
+        assert log_weight(ending, graph, weights) == pytest.approx(one.log_prob, abs=1e-9)
         path = best_of(ending, weights)
         assert path is not None and sum(weights[path]) == pytest.approx(one.proof.log_prob)

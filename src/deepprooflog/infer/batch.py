@@ -387,8 +387,9 @@ def _graph_values(
     values: list[Tensor] = []
     for part, w in zip(graphs, weights, strict=False):
         layers = part.layers.to(device)
-        roots = torch.as_tensor(part.bundle.graph.roots, device=device)
-        slack = label_slack(part.bundle.graph.first, part.bundle.graph.choices)
+        graph = part.bundle.graph
+        roots = torch.as_tensor(graph.roots, device=device)
+        slack = label_slack(graph.first, graph.choices, graph.program)
         values.append(log_values(layers, w, slack=slack)[roots].T.reshape(-1))
         places.append(part.bundle.queries.reshape(-1))
     for item, w in zip(tabled, weights[len(graphs) :], strict=True):

@@ -28,6 +28,7 @@ from deepprooflog.infer.wide import (
     to_float,
     to_log,
 )
+from deepprooflog.score.slack import DISTRIBUTION
 
 # Pivots that lose this much to cancellation say nothing about the error.
 HOPELESS = 1e12
@@ -58,7 +59,7 @@ def close_cycle(steps: Steps, inner: Floats, outer: Floats, right: Floats, slack
     """Solve a component: log weights of inner [k, B] and leaving [m, B] steps, log b [n, B].
 
     `slack` [n] is 1 − Σ of all of a state's weights, where that is known apart from the weights;
-    nan where it is not. Raises `NoLimit`.
+    nan where it is not, DISTRIBUTION where it is 0 if the weights say so too. Raises `NoLimit`.
     """
     n = steps.order.states
     a, leaving = from_log(inner), from_log(outer)
@@ -82,7 +83,7 @@ def close_cycle(steps: Steps, inner: Floats, outer: Floats, right: Floats, slack
 def _escapes(steps: Steps, a: Wide, leaving: Wide, slack: Floats) -> tuple[Wide, bool]:
     """What leaves each state [n, B], and whether all of it is known without a subtraction."""
     n, batch = steps.order.states, a.m.shape[1]
-    known = ~np.isnan(slack)
+    known = np.isfinite(slack)
     gap = np.repeat(np.where(known, slack, 0.0)[:, None], batch, axis=1)
     certain = bool((gap >= 0).all())
     if not known.all():
@@ -98,6 +99,7 @@ def _escapes(steps: Steps, a: Wide, leaving: Wide, slack: Floats) -> tuple[Wide,
         # Sums of ones are exact; of other weights, a difference to 1 is only as good as floats.
         whole = np.ones(n, dtype=bool)
         np.logical_and.at(whole, source, ((weight == 1) | (weight == 0)).all(axis=1))
+        whole |= (slack == DISTRIBUTION) & (found == 0).all(axis=1)
         certain = certain and bool(((known | whole)[:, None] & (gap >= 0)).all())
     return _added(normal(gap, 0), leaving, steps.outer_source), certain
 
@@ -136,13 +138,13 @@ def _productive(steps: Steps, inner: Floats, right: Floats) -> NDArray[np.bool_]
     return found
 
 
-def rounding_error(steps: Steps, closed: Closed, inner: Floats) -> Floats:
-    """[n] bounds on |log x̂ − log x| that hold for the first column; inf where none can be told."""
+def rounding_error(steps: Steps, closed: Closed, given: Floats) -> Floats:
+    """[n] bounds on |log x̂ − log x| that hold for the first column; inf where none can be told.
+
+    `given` [n] bounds how far the numbers of each row were off as they came, in units of rounding.
+    """
     n = steps.order.states
     factors = closed.factors
-    logs = np.where(inner[:, 0] == -np.inf, 0.0, np.abs(inner[:, 0]))
-    given = np.zeros(n)  # roundings of the weights as they came, by row
-    np.maximum.at(given, steps.inner_source, np.where(logs == 0, 0.0, logs + 1))
     own = np.where(closed.x.m[:, 0] == 0, 0.0, np.abs(to_log(closed.x)[:, 0]) + 1)
     depth = sum(int(len(r.out) > 0) * 4 for r in factors.order.rounds) + 4 * len(factors.order.rest)
     if closed.certain:
@@ -162,3 +164,11 @@ def rounding_error(steps: Steps, closed: Closed, inner: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = 2 * to_float(over(bound, closed.x))[:, 0]
     return np.where(closed.x.m[:, 0] == 0, 0.0, found) + UNIT * own
+
+
+def given_error(segment: Ints, logs: Floats, n: int) -> Floats:
+    """[n] how far weights exp(logs) are off, in units of rounding, the largest of each segment."""
+    given = np.zeros(n)
+    sizes = np.where(np.isfinite(logs), np.abs(logs), 0.0)
+    np.maximum.at(given, segment, np.where(sizes == 0, 0.0, sizes + 1))
+    return given

@@ -19,7 +19,6 @@ from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.semiring import MaxSemiring, evaluate
 from deepprooflog.infer.values import log_evaluate
-from deepprooflog.logic.choice import Choice
 from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Struct, Term, Var
 
@@ -78,7 +77,7 @@ def ending_in(
     return Ending(made, _ints(edge), _ints(true))
 
 
-def log_weight(ending: Ending, choices: Sequence[Choice], weights: Floats) -> float:
+def log_weight(ending: Ending, graph: GoalGraph, weights: Floats) -> float:
     """log of the sum over all derivations: the answer's probability."""
     if not len(ending.true):
         return -math.inf
@@ -86,8 +85,8 @@ def log_weight(ending: Ending, choices: Sequence[Choice], weights: Floats) -> fl
     items: list[float] = weights[ending.edge].tolist()
 
     def slack(nodes: Sequence[int]) -> Floats:
-        own = [choices[e] for e in ending.edge.tolist()]
-        return label_slack(ending.graph.first, own)(nodes)
+        own = [graph.choices[e] for e in ending.edge.tolist()]
+        return label_slack(ending.graph.first, own, graph.program)(nodes)
 
     return log_evaluate(plan, items, slack=slack).log[0]
 

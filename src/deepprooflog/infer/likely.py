@@ -26,7 +26,7 @@ from deepprooflog.infer.best import best_path, best_steps
 from deepprooflog.infer.ending import Ending, best_of, ending_in, log_weight
 from deepprooflog.infer.method import Method, Weigh, over_budget, write_down
 from deepprooflog.infer.moves import BindsNothing, Moves
-from deepprooflog.infer.polynomial import solve
+from deepprooflog.infer.precise import solve_closely
 from deepprooflog.infer.prefixes import PrefixSearch, Spent, substitute
 from deepprooflog.infer.success import answer_weights, check_one
 from deepprooflog.infer.tabled import Tabled
@@ -153,9 +153,9 @@ def _by_derivation(whole: Weighed, interner: Interner) -> list[Likely]:
     if path is None:
         return []
     answer = _interned(answer_along(graph, path), interner)
-    log = log_weight(whole.ending_in(answer), graph.choices, weights)
+    log = log_weight(whole.ending_in(answer), graph, weights)
     # What all derivations weigh together bounds what is left for any other answer.
-    slack = label_slack(graph.first, graph.choices)
+    slack = label_slack(graph.first, graph.choices, graph.program)
     total = log_evaluate(plan, weights.tolist(), slack=slack).log[int(graph.roots[0])]
     share = math.exp(min(log - total, 0.0))
     others = total + math.log1p(-share) if share < 1 else -math.inf
@@ -201,7 +201,7 @@ def _tabled(table: Tabled, weigh: Weigh) -> list[Likely]:
     """All answers by tables, most probable first."""
     system = table.system
     weights = weigh(None, system.choices)
-    log = solve(system, weights)
+    log = solve_closely(system, weights).log
     result = []
     for answer, unknown in sorted(table.answers.items(), key=lambda item: -float(log[item[1]])):
         value = float(log[unknown])

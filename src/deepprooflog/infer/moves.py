@@ -57,7 +57,7 @@ class Moves:
         self._bound = graph.bound
         plan = plan or schedule(graph)
         self.live: list[bool] = plan.live.tolist()
-        slack = label_slack(graph.first, graph.choices)
+        slack = label_slack(graph.first, graph.choices, graph.program)
         self.value = log_evaluate(plan, self._weights, slack=slack).log
         self.rank: list[int] = plan.component_of.tolist()
         self._first: list[int] = graph.first.tolist()

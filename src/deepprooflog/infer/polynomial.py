@@ -3,9 +3,8 @@
     x_i = Σ over productions p of i:  exp(w_p) · x_f · x_g         (none, one or two factors)
 
 Components of the dependency graph are solved in order: a single unknown without a loop in log
-space; a component in which each production has at most one factor of its own by a linear solve;
-any other by Newton's method from 0, which converges to the least solution from below (Etessami and
-Yannakakis 2009), linearly where the solution is a double root.
+space; a component in which each production has at most one factor of its own by elimination;
+any other by Newton's method from 0 (`newton`). With each value comes a bound on its rounding error.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ from numpy.typing import NDArray
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.graph.components import strong_components
+from deepprooflog.infer.elimination import UNIT, NoLimit, factor, solve_transposed
+from deepprooflog.infer.newton import Local, NoSolution, solve_linear, solve_newton
+from deepprooflog.infer.ordering import order_states
+from deepprooflog.infer.wide import normal, to_float
 from deepprooflog.logic.choice import Choice
 
 Floats = NDArray[np.float64]
-
-# Newton halves the error at a double root: enough rounds to reach the square root of float64's
-# precision, which is all that a double root holds.
-ROUNDS = 200
-STEP = 1e-15
 
 
 @dataclass
@@ -77,113 +75,82 @@ def blocks(system: System) -> list[Block]:
     return result
 
 
+@dataclass(frozen=True)
+class Solution:
+    """The logarithms of a least solution, and bounds on what rounding changed of them."""
+
+    log: Floats  # [unknowns]
+    error: Floats  # [unknowns]
+
+
 def solve(system: System, weights: Floats, order: list[Block] | None = None) -> Floats:
     """The log of the least solution; `weights` are the productions' log weights."""
+    return solve_bounded(system, weights, order).log
+
+
+def solve_bounded(system: System, weights: Floats, order: list[Block] | None = None) -> Solution:
+    """The log of the least solution, with its rounding error."""
     log = np.full(system.unknowns + 1, -math.inf)  # the last entry is the absent factor
     log[-1] = 0.0
+    error = np.zeros(system.unknowns + 1)
     w, left, right = weights.tolist(), system.left, system.right
     for block in order if order is not None else blocks(system):
         if not block.cyclic:
-            items = [w[p] + log[left[p]] + log[right[p]] for p in block.productions]
-            top = max(items, default=-math.inf)
-            if top > -math.inf:
-                total = math.fsum(math.exp(i - top) for i in items)
-                log[block.unknowns[0]] = top + math.log(total)
-        else:
-            _solve_block(system, block, w, log)
-    return log[:-1]
-
-
-def _solve_block(system: System, block: Block, w: list[float], log: Floats) -> None:
-    polynomial = _Local(system, block, w, log)
-    if polynomial.top == -math.inf:
-        return
-    n = len(block.unknowns)
-    x = np.zeros(n)
-    linear = polynomial.linear
-    for _ in range(1 if linear else ROUNDS):
-        jacobian = polynomial.jacobian(x)
-        residual = polynomial.value(x) - x
+            _sum_up(block, w, left, right, log, error)
+            continue
+        local = _localise(system, block, w, log, error)
+        if local is None:
+            continue
         try:
-            step = np.linalg.solve(np.eye(n) - jacobian, np.stack([residual, np.ones(n)], axis=1))
-        except np.linalg.LinAlgError:
-            if linear:
-                raise _divergent(system, block) from None
-            break
-        if linear and not (np.isfinite(step).all() and (step[:, 1] > 0).all()):
-            raise _divergent(system, block)
-        if not np.isfinite(step).all() or (step[:, 0] < -1e-9).any():
-            break
-        x = np.maximum(x + step[:, 0], x)
-        if np.max(np.abs(step[:, 0]) / np.maximum(x, 1e-300), initial=0.0) < STEP:
-            break
-    if not linear and (np.abs(polynomial.value(x) - x) > 1e-6 * x).any():
-        raise _divergent(system, block)
-    with np.errstate(divide="ignore"):
-        log[block.unknowns] = np.log(x) + (polynomial.top if linear else 0.0)
+            found = (solve_linear if local.is_linear else solve_newton)(local)
+        except NoSolution:
+            raise _divergent(system, block) from None
+        log[block.unknowns], error[block.unknowns] = found
+    return Solution(log[:-1], error[:-1])
 
 
-class _Local:
+def _sum_up(
+    block: Block, w: list[float], left: list[int], right: list[int], log: Floats, error: Floats
+) -> None:
+    items = [w[p] + log[left[p]] + log[right[p]] for p in block.productions]
+    top = max(items, default=-math.inf)
+    if top == -math.inf:
+        return
+    u = block.unknowns[0]
+    log[u] = top + math.log(math.fsum(math.exp(i - top) for i in items))
+    off = size = 0.0
+    for p, item in zip(block.productions, items, strict=True):
+        if item > -math.inf:
+            off = max(off, error[left[p]] + error[right[p]])
+            size = max(size, abs(w[p]) + abs(item))
+    error[u] = off + (UNIT * (6 + size) if size or len(items) > 1 else 0.0)
+
+
+def _localise(
+    system: System, block: Block, w: list[float], log: Floats, error: Floats
+) -> Local | None:
     """A component's polynomials over its own unknowns, everything else folded into constants."""
-
-    def __init__(self, system: System, block: Block, w: list[float], log: Floats) -> None:
-        position = {u: i for i, u in enumerate(block.unknowns)}
-        self.n = len(block.unknowns)
-        constants: list[tuple[int, float]] = []
-        self.singles: list[tuple[int, int, float]] = []
-        self.doubles: list[tuple[int, int, int, float]] = []
-        for p in block.productions:
-            i = position[system.target[p]]
-            own = [position[f] for f in (system.left[p], system.right[p]) if f in position]
-            rest = w[p] + sum(
-                float(log[f])
-                for f in (system.left[p], system.right[p])
-                if f >= 0 and f not in position
-            )
-            if rest == -math.inf:
+    position = {u: i for i, u in enumerate(block.unknowns)}
+    rows: list[tuple[int, int, int, float]] = []
+    given = [0.0] * len(position)
+    for p in block.productions:
+        i = position[system.target[p]]
+        own: list[int] = []
+        rest, off = w[p], abs(w[p]) + 1 if w[p] else 0.0
+        for f in (system.left[p], system.right[p]):
+            if f < 0:
                 continue
-            if not own:
-                constants.append((i, rest))
-            elif len(own) == 1:
-                self.singles.append((i, own[0], math.exp(rest)))
+            if f in position:
+                own.append(position[f])
             else:
-                self.doubles.append((i, own[0], own[1], math.exp(rest)))
-        self._keep_productive({i for i, _ in constants})
-        self.linear = not self.doubles
-        self.top = max((c for _, c in constants), default=-math.inf)
-        # A linear system may be scaled, so that probabilities below the range of floats survive.
-        scale = self.top if self.linear else 0.0
-        self.constant = np.zeros(self.n)
-        for i, c in constants:
-            self.constant[i] += math.exp(c - scale)
-
-    def _keep_productive(self, found: set[int]) -> None:
-        """Drop what no derivation ends in: it is 0, but would make the matrix singular."""
-        grew = True
-        while grew:
-            more = {i for i, j, _ in self.singles if j in found}
-            more |= {i for i, j, k, _ in self.doubles if j in found and k in found}
-            grew = not more <= found
-            found |= more
-        self.singles = [s for s in self.singles if s[1] in found]
-        self.doubles = [d for d in self.doubles if d[1] in found and d[2] in found]
-
-    def value(self, x: Floats) -> Floats:
-        result = self.constant.copy()
-        for i, j, c in self.singles:
-            result[i] += c * x[j]
-        for i, j, k, c in self.doubles:
-            result[i] += c * x[j] * x[k]
-        return result
-
-    def jacobian(self, x: Floats) -> Floats:
-        result = np.zeros((self.n, self.n))
-        for i, j, c in self.singles:
-            result[i, j] += c
-        for i, j, k, c in self.doubles:
-            result[i, j] += c * x[k]
-            result[i, k] += c * x[j]
-        return result
+                rest += float(log[f])
+                off += float(error[f]) / UNIT + abs(float(log[f]))
+        if rest == -math.inf:
+            continue
+        given[i] = max(given[i], off)
+        j, k, *_ = [*own, -1, -1]
+        rows.append((i, j, k, rest))
+    return Local.of(len(position), rows, np.asarray(given))
 
 
 def gradient(
@@ -219,7 +186,9 @@ def _flow_through_block(
     log = full[block.unknowns]
     n = len(block.unknowns)
     # In log coordinates: d log x_i = Σ share_p (dw_p + Σ factors d log x_f), share_p = term/x_i.
-    matrix = np.eye(n)
+    source: list[int] = []
+    target: list[int] = []
+    weight: list[float] = []
     shares = []
     for p in block.productions:
         i = position[system.target[p]]
@@ -229,15 +198,23 @@ def _flow_through_block(
         shares.append(share)
         for f in (system.left[p], system.right[p]):
             if f in position:
-                matrix[i, position[f]] -= share
+                source.append(i)
+                target.append(position[f])
+                weight.append(share)
+    begin, end = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
+    inner = np.asarray(weight)
+    escapes = np.asarray(1.0 - np.bincount(begin, inner, n), dtype=np.float64)
     try:
-        visits = np.linalg.solve(matrix.T, flow[block.unknowns])
-    except np.linalg.LinAlgError:
+        factors = factor(
+            order_states(n, begin, end), normal(inner[:, None], 0), normal(escapes[:, None], 0)
+        )
+    except NoLimit:
         raise ProgramError(
             "a recursion is critical (its derivations lose no weight on average), where its "
             "probability has no gradient",
             hint="start from other initial labels",
         ) from None
+    visits = to_float(solve_transposed(factors, normal(flow[block.unknowns][:, None], 0)))[:, 0]
     for p, share in zip(block.productions, shares, strict=True):
         amount = visits[position[system.target[p]]] * share
         out[p] = amount

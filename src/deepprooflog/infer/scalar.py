@@ -2,18 +2,19 @@
 
     d_k = Σ_{j≠k} A_kj + e_k        A_ij += A_ik A_kj / d_k      e_i += A_ik e_k / d_k
 
-It runs on fractions, where it is exact, and on floats. `elimination` does the same in rounds, for
-many weightings and for numbers beyond the range of floats, and is proven equal to it.
+It runs on fractions, where it is exact, on decimals and on floats. `elimination` does the same in
+rounds, for many weightings and beyond the range of floats, and is tested against it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from typing import TypeVar
 
-N = TypeVar("N", float, Fraction)
+N = TypeVar("N", float, Fraction, Decimal)
 
 # Products that come below this may have lost digits to the end of the floats' range.
 SMALL = 1e-290
@@ -87,6 +88,6 @@ def eliminate(
     return right, 2 * roundings + sum(len(row) + 3 for row in rows)
 
 
-def _check(product: float | Fraction) -> None:
-    if -SMALL < product < SMALL and type(product) is float:
+def _check(product: float | Fraction | Decimal) -> None:
+    if type(product) is float and -SMALL < product < SMALL:
         raise OutOfRange

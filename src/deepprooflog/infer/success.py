@@ -20,7 +20,7 @@ from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.best import best_productions
 from deepprooflog.infer.method import Method, Weigh, write_down
-from deepprooflog.infer.polynomial import solve
+from deepprooflog.infer.precise import solve_closely
 from deepprooflog.infer.semiring import BooleanSemiring, evaluate
 from deepprooflog.infer.tabled import Tabled
 from deepprooflog.infer.upper import at_most_one
@@ -107,16 +107,16 @@ def answer_weights(
     written = write_down(
         program, goal, interner, local=local, budget=budget, method=method, track_answers=True
     )
-    found: dict[tuple[Term, ...], float] = {}
+    found: dict[tuple[Term, ...], tuple[float, float]] = {}
     if written.graph is not None:
         found = _answers_by_graph(written.graph, weigh)
     if written.table is not None:
         system = written.table.system
-        log = solve(system, weigh(None, system.choices))
+        close = solve_closely(system, weigh(None, system.choices))
         for answer, unknown in written.table.answers.items():
-            value = max(float(log[unknown]), found.get(answer, -math.inf))
-            if value > -math.inf:
-                found[answer] = value
+            log, error = float(close.log[unknown]), float(close.error[unknown])
+            if log > found.get(answer, (-math.inf, 0.0))[0]:
+                found[answer] = log, error
     return _all_answers(found, written.stopped, written.goals)
 
 
@@ -153,19 +153,40 @@ def has_proof(
 
 
 def _all_answers(
-    found: dict[tuple[Term, ...], float], stopped: str | None, goals: int
+    found: dict[tuple[Term, ...], tuple[float, float]], stopped: str | None, goals: int
 ) -> dict[tuple[Term, ...], float]:
-    for answer, log in found.items():
-        check_one(log, f"the answer ({', '.join(map(write_term, answer))})")
+    """The log probabilities from these and their errors, where all answers are exact."""
+    logs: dict[tuple[Term, ...], float] = {}
+    hidden: tuple[Term, ...] | None = None
+    for answer, (log, error) in found.items():
+        check_one(log, f"the answer {_answer_text(answer)}")
+        off = _told(log, error)
+        if off:
+            hidden = answer
+        logs[answer] = min(log, 0.0) - off
+    if stopped is None and hidden is None:
+        return logs
+    lower = math.fsum(math.exp(v) for v in logs.values())
     if stopped is None:
-        return found
+        assert hidden is not None
+        raise Inexact(
+            f"rounding hides the probability of the answer {_answer_text(hidden)}",
+            lower=lower,
+            upper=None,
+            hint="measure() of the ground query gives bounds",
+            found=logs,
+        )
     raise Inexact(
         f"not all answers were found within the budget ({stopped}, {goals:,} goals)",
-        lower=math.fsum(math.exp(v) for v in found.values()),
+        lower=lower,
         upper=None,
         hint='method="tabled"' if stopped == RECURSION else f"a larger {stopped}",
-        found=dict(found),
+        found=logs,
     )
+
+
+def _answer_text(answer: tuple[Term, ...]) -> str:
+    return f"({', '.join(map(write_term, answer))})"
 
 
 def require_exact(result: Success, goal: Goal) -> float:
@@ -194,7 +215,7 @@ def require_exact(result: Success, goal: Goal) -> float:
 def _by_graph(graph: GoalGraph, weigh: Weigh, goal: Goal) -> Success:
     weights = weigh(graph, graph.choices)
     items = weights.tolist()
-    slack = label_slack(graph.first, graph.choices)
+    slack = label_slack(graph.first, graph.choices, graph.program)
     root = int(graph.roots[0])
     if graph.complete:
         values = log_evaluate(schedule(graph), items, slack=slack)
@@ -233,22 +254,28 @@ def _told(value: float, error: float) -> float:
 
 def _by_table(table: Tabled, weigh: Weigh, goal: Goal) -> Success:
     weights = weigh(None, table.system.choices)
-    log = solve(table.system, weights)
-    value = max((float(log[u]) for u in table.answers.values()), default=-math.inf)
+    found = solve_closely(table.system, weights)
+    unknowns = list(table.answers.values())
+    value = float(found.log[unknowns].max(initial=-math.inf))
+    error = float(found.error[unknowns].max(initial=0.0))
     goals = table.system.unknowns
     if table.complete:
-        return solved(value, 0.0, "tabled", goals, goal)
+        return solved(value, error, "tabled", goals, goal)
     check_one(value, goal_text(goal))
+    value -= _told(value, error)
     # Every equation that is missing would only add weight; that labels keep it below 1 is known
     # only of labelled alternatives, so no upper bound is claimed.
     return Success(min(value, 0.0), None, False, "tabled", goals, table.stopped)
 
 
-def _answers_by_graph(graph: GoalGraph, weigh: Weigh) -> dict[tuple[Term, ...], float]:
+def _answers_by_graph(
+    graph: GoalGraph, weigh: Weigh
+) -> dict[tuple[Term, ...], tuple[float, float]]:
+    """log p of each answer, and a bound on its rounding error."""
     weights: list[float] = weigh(graph, graph.choices).tolist()
-    slack = label_slack(graph.first, graph.choices)
-    reached, _ = log_reach(schedule(graph), weights, int(graph.roots[0]), slack)
-    return {graph.goals[n].answer: log for n, log in reached.items()}
+    slack = label_slack(graph.first, graph.choices, graph.program)
+    reached, error = log_reach(schedule(graph), weights, int(graph.roots[0]), slack)
+    return {graph.goals[n].answer: (log, error) for n, log in reached.items()}
 
 
 def check_one(value: float, goal: str) -> None:

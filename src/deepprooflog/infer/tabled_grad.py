@@ -10,7 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepprooflog.infer.exact import refuse_second_derivatives
-from deepprooflog.infer.polynomial import Block, System, blocks, gradient, solve
+from deepprooflog.infer.polynomial import Block, System, blocks, gradient
+from deepprooflog.infer.precise import solve_closely
 
 
 def tabled_log_values(
@@ -25,7 +26,7 @@ class _Solve(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, weights: Tensor, system: System, order: list[Block]) -> Tensor:
         w = weights.detach().double().cpu().numpy()
-        log = solve(system, w, order)
+        log = solve_closely(system, w, order).log
         ctx.system, ctx.order, ctx.weights, ctx.log = system, order, w, log
         return torch.as_tensor(log, device=weights.device)
 

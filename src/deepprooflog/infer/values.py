@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.graph.schedule import Schedule
-from deepprooflog.infer.cycle import Closed, Steps, close_cycle, rounding_error
+from deepprooflog.infer.cycle import Closed, Steps, close_cycle, given_error, rounding_error
 from deepprooflog.infer.elimination import UNIT, NoLimit, solve_transposed
 from deepprooflog.infer.ordering import Ints, order_states
 from deepprooflog.infer.scalar import OutOfRange, eliminate
 from deepprooflog.infer.semiring import LogSemiring, divergent
 from deepprooflog.infer.wide import Floats, from_log, segment_sum, to_log
-from deepprooflog.score.slack import Slack, unknown_slack
+from deepprooflog.score.slack import DISTRIBUTION, Slack, unknown_slack
 
 # Cycles of up to so many goals are solved one state at a time.
 FEW = 64
@@ -161,7 +161,12 @@ def _solve_small(
     inputs = off = top = 0.0
     for i, n in enumerate(nodes):
         begin, end = int(graph.first[n]), int(graph.first[n + 1])
-        if escapes[i] != escapes[i]:
+        if escapes[i] == DISTRIBUTION:
+            total = math.fsum(map(math.exp, weights[begin:end]))
+            if abs(total - 1) > 4 * UNIT * (end - begin + 1):
+                return None
+            escapes[i] = 0.0
+        elif escapes[i] != escapes[i]:
             # Weights of 1 are known as well as labels; one alone leaves nothing.
             if end - begin > 1 or weights[begin] != 0.0:
                 return None
@@ -225,7 +230,9 @@ def _solve_cycle(
         raise divergent(plan, members) from None
     before = max((error[t] for t in ends), default=0.0)
     sums = UNIT * (6 + float(np.max(np.abs(items), where=items > -np.inf, initial=0.0)))
-    return closed, rounding_error(part.steps, closed, inner) + before + sums
+    given = given_error(part.steps.inner_source, inner[:, 0], len(members))
+    given += given_error(part.steps.outer_source, outer[:, 0], len(members))
+    return closed, rounding_error(part.steps, closed, given) + before + sums
 
 
 def log_reach(

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.logic.choice import Choice, Weigher
-from deepprooflog.logic.clause import Constant
+from deepprooflog.logic.clause import Constant, Label, Neural
+from deepprooflog.logic.program import Program
+from deepprooflog.score.trainable import trainable_groups
 
 Floats = NDArray[np.float64]
 Slack = Callable[[Sequence[int]], Floats]
 """For some goals of a graph, 1 − Σ of their steps' weights; nan where only the weights tell."""
+
+# The slack of steps that are all of a learned distribution: 0 if their weights say so, too.
+DISTRIBUTION = np.inf
 
 
 def unknown_slack(nodes: Sequence[int]) -> Floats:
@@ -25,26 +31,41 @@ def unknown_slack(nodes: Sequence[int]) -> Floats:
     return np.full(len(nodes), np.nan)
 
 
-def label_slack(first: NDArray[np.int64], choices: Sequence[Choice]) -> Slack:
-    """The slack of goals whose steps are weighed by constant labels.
+def label_slack(first: NDArray[np.int64], choices: Sequence[Choice], program: Program) -> Slack:
+    """The slack of goals whose steps are weighed by labels.
 
     The steps of goal n are choices[first[n]] … choices[first[n + 1] − 1].
     """
     known: dict[tuple[int, ...], float] = {}
 
-    def slack(nodes: Sequence[int]) -> Floats:
-        found = np.full(len(nodes), np.nan)
-        for i, n in enumerate(nodes):
-            steps = choices[int(first[n]) : int(first[n + 1])]
-            if not steps or steps[0].weigher is not Weigher.LABEL:
-                continue
-            labels = [c.clause.label for c in steps if c.clause is not None]
-            key = tuple([id(label) for label in labels])
+    @cache
+    def softmaxes() -> list[frozenset[int]]:
+        return [frozenset(map(id, g.clauses)) for g in trainable_groups(program) if not g.spare]
+
+    def of(steps: Sequence[Choice]) -> float:
+        weigher = steps[0].weigher if steps else Weigher.ONE
+        if weigher is Weigher.LABEL:
+            key = tuple([id(c.clause) for c in steps])
             if key not in known:
-                values = [label.value for label in labels if isinstance(label, Constant)]
-                whole = len(values) == len(steps)
-                known[key] = float(1 - sum(values, Fraction(0))) if whole else np.nan
-            found[i] = known[key]
-        return found
+                values = [label.value for c in steps if isinstance(label := label_of(c), Constant)]
+                known[key] = float(1 - sum(values, Fraction(0)))
+            return known[key]
+        if weigher is Weigher.TRAINABLE:
+            clauses = [id(c.clause) for c in steps]
+            whole = len(set(clauses)) == len(clauses) and frozenset(clauses) in softmaxes()
+            return DISTRIBUTION if whole else np.nan
+        if weigher is Weigher.NEURAL:
+            label = label_of(steps[0])
+            whole = isinstance(label, Neural) and len(steps) == len(label.domain)
+            return DISTRIBUTION if whole else np.nan
+        return np.nan
+
+    def slack(nodes: Sequence[int]) -> Floats:
+        return np.asarray([of(choices[int(first[n]) : int(first[n + 1])]) for n in nodes])
 
     return slack
+
+
+def label_of(choice: Choice) -> Label | None:
+    """The label of the clause that was chosen."""
+    return None if choice.clause is None else choice.clause.label
