@@ -14,6 +14,7 @@ from decimal import Context, Decimal, localcontext
 
 import numpy as np
 
+from deepprooflog.errors import ProgramError
 from deepprooflog.infer.newton import productive
 from deepprooflog.infer.polynomial import Block, Solution, System, blocks, solve_bounded
 from deepprooflog.infer.scalar import eliminate
@@ -21,7 +22,9 @@ from deepprooflog.infer.wide import Floats
 from deepprooflog.logic.choice import Choice, Weigher
 from deepprooflog.logic.clause import Constant
 
-DIGITS = Context(prec=60)
+# Digits, and how many more labels with long denominators may ask for.
+DIGITS = 60
+MOST_DIGITS = 1000
 # The error from which on a solution in floats is not good enough.
 ENOUGH = 1e-10
 # Systems of more unknowns, and with larger components, are left as floats have them.
@@ -30,8 +33,6 @@ LARGEST = 200
 # Newton's steps that end it, relative to x: what is left is about as much, at a double root too.
 LAST = Decimal("1e-24")
 ROUNDS = 200
-# What rounding in sixty digits may hide, relative to a sum of some hundred products.
-HIDDEN = Decimal("1e-56")
 
 Row = tuple[int, int, int, Decimal]
 
@@ -39,13 +40,29 @@ Row = tuple[int, int, int, Decimal]
 def solve_closely(system: System, weights: Floats, order: list[Block] | None = None) -> Solution:
     """The least solution in floats, or in sixty digits where floats are not enough for it."""
     order = order if order is not None else blocks(system)
-    found = solve_bounded(system, weights, order)
-    if not (found.error > ENOUGH).any() or system.unknowns > MOST:
+    try:
+        found = solve_bounded(system, weights, order)
+    except ProgramError:
+        # Without limit in floats may be close to it in truth.
+        close = _in_digits(system, weights, order)
+        if close is None:
+            raise
+        return close
+    if not (found.error > ENOUGH).any():
         return found
-    if max(len(b.unknowns) for b in order if b.cyclic) > LARGEST:
-        return found
-    with localcontext(DIGITS):
-        return _solve(system, order, written_weights(system.choices, weights), found)
+    return _in_digits(system, weights, order) or found
+
+
+def _in_digits(system: System, weights: Floats, order: list[Block]) -> Solution | None:
+    if system.unknowns > MOST or max(len(b.unknowns) for b in order if b.cyclic) > LARGEST:
+        return None
+    labels = [c.clause.label for c in system.choices if c.clause is not None]
+    longest = max(
+        (v.value.denominator.bit_length() for v in labels if isinstance(v, Constant)), default=0
+    )
+    digits = min(DIGITS + longest // 2, MOST_DIGITS)
+    with localcontext(Context(prec=digits)):
+        return _solve(system, order, written_weights(system.choices, weights), digits)
 
 
 def written_weights(choices: Sequence[Choice], logs: Floats) -> list[Decimal]:
@@ -85,8 +102,10 @@ def _distribution(choice: Choice) -> tuple[object, object] | None:
 
 
 def _solve(
-    system: System, order: list[Block], weights: list[Decimal], floats: Solution
-) -> Solution:
+    system: System, order: list[Block], weights: list[Decimal], digits: int
+) -> Solution | None:
+    # What rounding hides, relative to a sum of some hundred products.
+    hidden = Decimal(10) ** (4 - digits)
     x = [Decimal(0)] * system.unknowns + [Decimal(1)]
     error = [0.0] * (system.unknowns + 1)
     left, right = system.left, system.right
@@ -100,9 +119,9 @@ def _solve(
             x[u] = sum(items, Decimal(0))
             error[u] = 2 * before
             continue
-        found = _component(system, block, weights, x, before)
+        found = _component(system, block, weights, x, Decimal(4 * before) + hidden)
         if found is None:
-            return floats
+            return None
         for u, value, off in zip(block.unknowns, *found, strict=True):
             x[u], error[u] = value, off
     log = np.asarray([_log(value) for value in x[:-1]])
@@ -111,7 +130,7 @@ def _solve(
 
 
 def _component(
-    system: System, block: Block, weights: list[Decimal], x: list[Decimal], before: float
+    system: System, block: Block, weights: list[Decimal], x: list[Decimal], hidden: Decimal
 ) -> tuple[list[Decimal], list[float]] | None:
     """x and its relative error on a cyclic component; None where the method does not end."""
     position = {u: i for i, u in enumerate(block.unknowns)}
@@ -145,7 +164,6 @@ def _component(
         return None
     # Newton halves its distance at a double root, and does better elsewhere; what came with the
     # coefficients and what rounding hides is handed on by (I − J)⁻¹.
-    hidden = Decimal(4 * before) + HIDDEN
     spread = _newton(n, rows, y, [hidden * v for v in _value(n, rows, y)])
     if spread is None:
         return None
