@@ -151,7 +151,7 @@ def rounding_error(steps: Steps, closed: Closed, given: Floats) -> Floats:
         count = factors.roundings + 2 * float(given.sum()) + depth
         certain: Floats = UNIT * (count + own)
         return certain
-    if factors.cancelled > HOPELESS:
+    if factors.cancelled > HOPELESS or not np.isfinite(given).all():
         return np.full(n, np.inf)
     # |x̂ − x| ≤ (I − A)⁻¹ ρ, where ρ bounds the residual and what rounding hides of it.
     passed = times(closed.steps, closed.x.at(steps.inner_target))

@@ -132,9 +132,11 @@ def solve_newton(local: Local) -> tuple[Floats, Floats]:
 
 def _newton_error(local: Local, system: _Floats, x: Floats) -> Floats:
     value = system.value(x)
+    some = x > 0
+    if not np.isfinite(local.given).all():
+        return np.where(some, np.inf, 0.0)
     hidden = UNIT * (local.given + system.degree + 4)
     rho = np.abs(value - x) + hidden * (value + x)
-    some = x > 0
     q = system.solve(x, rho)
     if q is None or (q < 0).any() or not np.isfinite(q).all():
         return np.where(some, np.inf, 0.0)
