@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -70,7 +71,7 @@ def test_a_saved_pipeline_is_read(tmp_path: Path) -> None:
     theirs = model("ComplEx", triples)
     torch.save(theirs, tmp_path / "trained_model.pkl")
     triples.to_path_binary(tmp_path / "training_triples")
-    ours = read_pykeen(tmp_path, entities=["cid", "ann"], relations=["fears"])
+    ours = read_pykeen(tmp_path, entities=["cid", "ann"], relations=["fears"], trusted=True)
     pair = [[triples.entity_to_id["ann"], triples.relation_to_id["fears"],
              triples.entity_to_id["cid"]]]  # fmt: skip
     with torch.no_grad():
@@ -99,4 +100,23 @@ def test_what_cannot_be_imported_is_named(tmp_path: Path) -> None:
         read_pykeen(tmp_path)
     (tmp_path / "trained_model.pkl").write_bytes(b"not a pickle")
     with pytest.raises(DataError, match="cannot be read"):
+        read_pykeen(tmp_path, trusted=True)
+
+
+class Opener:
+    """An object whose pickle, read, makes a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.mkdir, (self.path,)
+
+
+def test_a_pickle_runs_nothing_unless_it_is_trusted(tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    (tmp_path / "trained_model.pkl").write_bytes(pickle.dumps(Opener(opened)))
+    with pytest.raises(DataError, match="runs the code of whoever made it") as found:
         read_pykeen(tmp_path)
+    assert "trusted=True" in str(found.value.hint)
+    assert not opened.exists()

@@ -294,7 +294,7 @@ def test_an_interrupted_run_goes_on(
     del config["options"]["entropy"]
     open_run(out).write_json("config.json", config)
     again = train("kg", {}, out, resume=True, progress=False)
-    whole = json.loads((run / "result.json").read_text())
+    whole = open_run(run).read_result()
     for result in (again, whole):
         result.pop("seconds")
         test = result["test"]

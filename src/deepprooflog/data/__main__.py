@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 
 from deepprooflog.data.fetch import fetch
 from deepprooflog.data.sources import SOURCES
 from deepprooflog.errors import ProofLogError
+from deepprooflog.terminal import Screen
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,11 +20,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("name", choices=sorted(SOURCES), help="the data set")
     arguments = parser.parse_args(argv)
-    try:
-        print(fetch(SOURCES[arguments.name]))
-    except ProofLogError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
+        try:
+            print(fetch(SOURCES[arguments.name]))
+        except ProofLogError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
     return 0
 
 

@@ -7,13 +7,12 @@ values   bytes, the last axis fastest
 
 from __future__ import annotations
 
-import gzip
 import math
 import struct
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deepprooflog.data.unpack import unpacked
 from deepprooflog.errors import DataError
 
 if TYPE_CHECKING:
@@ -48,14 +47,3 @@ def read_idx(path: Path, axes: int | None = None) -> NDArray[np.uint8]:
             file=str(path),
         )
     return np.frombuffer(raw, dtype=np.uint8, offset=start).reshape(shape)
-
-
-def unpacked(path: Path) -> bytes:
-    """A file's bytes, unpacked when it is gzipped, whatever its name."""
-    try:
-        raw = path.read_bytes()
-        return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"the gzip data are damaged: {error}", file=str(path)) from None
-    except OSError as error:
-        raise DataError(f"cannot read: {error.strerror or error}", file=str(path)) from None

@@ -26,6 +26,22 @@ def cache() -> Path:
     return base / "deepprooflog"
 
 
+def is_folder(path: Path) -> bool:
+    """True for a folder; a name that no file can have is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """True for a file; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def places() -> list[Path]:
     """The folders that data sets are looked for in, in order."""
     given = os.environ.get(VARIABLE)
@@ -36,7 +52,7 @@ def find(source: Source) -> Path:
     """The folder that holds all files of a data set."""
     for place in places():
         folder = place / source.name
-        if all((folder / file.name).is_file() for file in source.files):
+        if all(is_file(folder / file.name) for file in source.files):
             return folder
     looked = ", ".join(str(place / source.name) for place in places())
     unset = "" if os.environ.get(VARIABLE) else f"; {VARIABLE} is not set"

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Int64
 
-from deepprooflog.data.places import VARIABLE, places
+from deepprooflog.data.places import VARIABLE, is_file, is_folder, places
 from deepprooflog.errors import DataError
 from deepprooflog.kg.notice import Notice, counted
 from deepprooflog.kg.reading import SHIPPED, Rows, read_triples
@@ -60,15 +60,15 @@ def read_graph(data: str | Path) -> Graph:
 def find_graph(data: str | Path) -> Path:
     """The folder of a data set: a path, a graph that ships with the package, or a known name."""
     path = Path(data)
-    if path.is_dir():
+    if is_folder(path):
         return path
     if str(data) in OWN:
         return SHIPPED / str(data)
     looked = [place / "kg" / str(data) for place in places()]
     for folder in looked:
-        if folder.is_dir():
+        if is_folder(folder):
             return folder
-    if path.exists():
+    if is_file(path):
         raise DataError("not a folder", file=str(path), hint="give the folder of train, valid, …")
     names = sorted({f.name for place in places() for f in (place / "kg").glob("*/")} | set(OWN))
     unset = "" if os.environ.get(VARIABLE) else f"; {VARIABLE} is not set"
@@ -92,7 +92,7 @@ def _file(folder: Path, split: SplitName) -> Path:
 
 def _one(folder: Path, stem: str) -> Path | None:
     """The one file of that name with a known ending, if there is one."""
-    found = [path for end in ENDINGS if (path := folder / f"{stem}{end}").is_file()]
+    found = [path for end in ENDINGS if is_file(path := folder / f"{stem}{end}")]
     if len(found) > 1:
         names = " and ".join(path.name for path in found)
         raise DataError(f"{names} are both there", file=str(folder), hint="keep one of them")

@@ -228,7 +228,8 @@ class KgeTraining:
             checkpoint.restore_optimizer(self.optimizer, state["optimizer"])
             self.stream.restore(state["stream"])
             checkpoint.restore_random(state["random"], self.device)
-            self.step, self.best = state["step"], state["best"]
+            self.best = checkpoint.restore_best(state["best"], self.best, self.model)
+            self.step = state["step"]
             self.history, self.seconds = state["history"], state["seconds"]
             self.since, self.total = state["since"], state["total"]
             checkpoint.check_steps(self.best["step"], self.since, self.step, self.options.steps)

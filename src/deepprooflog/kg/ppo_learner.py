@@ -273,7 +273,8 @@ class PpoLearning:
             return
         with checkpoint.fitting(self.path):
             self.learner.load_state_dict(state["learner"])
-            self.best, self.history = state["best"], state["history"]
+            self.best = checkpoint.restore_best(state["best"], self.best, self.prover.policy)
+            self.history = state["history"]
             self.seconds, self.missing = state["seconds"], state["missing"]
             self.reports = [_report(**row) for row in state["reports"]]
             done, steps = self.learner.iteration, self.options.iterations
@@ -282,6 +283,8 @@ class PpoLearning:
 
 def _report(tally: dict[str, Any], losses: dict[str, Any], **rest: Any) -> Report:
     """A report as a checkpoint keeps it."""
+    if not all(isinstance(v, int | float) for part in (tally, losses, rest) for v in part.values()):
+        raise TypeError("a report is of numbers")
     return Report(tally=Tally(**tally), losses=Losses(**losses), **rest)
 
 

@@ -59,10 +59,12 @@ def read_pykeen(
     *,
     entities: Sequence[str] | None = None,
     relations: Sequence[str] | None = None,
+    trusted: bool = False,
 ) -> Kge:
     """The model that a PyKEEN pipeline saved with `save_to_directory`.
 
-    It is a pickle, which can run code when it is read: read only what you trust. PyKEEN must be
+    PyKEEN saves pickles, which run whatever code their maker put in when they are read: nothing is
+    read unless `trusted` says that the folder comes from someone you trust. PyKEEN must be
     installed.
     """
     path = Path(folder) / "trained_model.pkl"
@@ -70,6 +72,12 @@ def read_pykeen(
         raise DataError(
             "there is no trained_model.pkl", file=str(folder), hint="result.save_to_directory(...)"
         )
+    if not trusted:
+        raise DataError(
+            "a pickle, which runs the code of whoever made it when it is read", file=str(path),
+            hint="read_pykeen(folder, trusted=True) where you trust them; from_pykeen(model) takes "
+            "a model that is in memory",
+        )  # fmt: skip
     try:
         from pykeen.triples import TriplesFactory
     except ImportError:
@@ -80,7 +88,11 @@ def read_pykeen(
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"cannot be read ({reason[:120]})", file=str(path)) from None
     triples = Path(folder) / "training_triples"
-    factory = TriplesFactory.from_path_binary(triples) if triples.is_dir() else None
+    try:
+        factory = TriplesFactory.from_path_binary(triples) if triples.is_dir() else None
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"cannot be read ({reason[:120]})", file=str(triples)) from None
     return from_pykeen(model, factory, entities=entities, relations=relations)
 
 

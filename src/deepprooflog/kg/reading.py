@@ -8,14 +8,13 @@ may hold. Only a hyphen in a bare relation name is taken as part of the name.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from deepprooflog.data.unpack import read_file, unpack
 from deepprooflog.errors import DataError
 from deepprooflog.kg.triples import Source, binary_atom
 from deepprooflog.logic.garbage import no_collection
@@ -41,20 +40,16 @@ class Rows:
 
 def read_text(path: Path) -> str:
     """A file's text, unpacked where its name ends in .gz."""
+    raw = read_file(path)
+    if path.suffix == ".gz":
+        raw = unpack(raw, str(path))
     try:
-        raw = path.read_bytes()
-        if path.suffix == ".gz":
-            raw = gzip.decompress(raw)
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
         raise DataError(
             f"not UTF-8 text (byte {e.start})", file=str(path), line=line, hint="save it as UTF-8"
         ) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-        raise DataError(f"a damaged gzip file: {e}", file=str(path)) from None
-    except OSError as e:
-        raise DataError(e.strerror or str(e), file=str(path)) from None
 
 
 def named(path: Path) -> str:

@@ -61,6 +61,10 @@ class Average:
 
     def restore(self, steps: int, values: list[Tensor]) -> None:
         """Continue from a checkpoint's state."""
+        if type(steps) is not int or steps < 0:
+            raise TypeError("an average has taken in a number of steps")
         self.steps = steps
         for value, kept in zip(self.values, values, strict=True):
+            if kept.shape != value.shape:
+                raise ValueError("an average of other weights")
             value.copy_(kept)

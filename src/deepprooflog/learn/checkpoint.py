@@ -62,7 +62,7 @@ def load(path: Path, shape: Shape, device: torch.device | str = "cpu") -> dict[s
         raise DataError(
             f"the checkpoint is damaged ({first_line(error)})", file=str(path), hint=_ANEW
         ) from None
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
+    if not isinstance(state, dict) or not _same(state.get("format"), FORMAT):
         raise DataError(f"not a checkpoint of format {FORMAT}", file=str(path), hint=_ANEW)
     _check(state, shape, path)
     return state
@@ -93,6 +93,11 @@ def _sound(key: str, value: Any) -> bool:
     return not _number(value) or key == "total" or value >= 0
 
 
+def _same(kept: Any, value: object) -> bool:
+    # A tensor would compare element by element.
+    return isinstance(kept, str | int | float | None) and bool(kept == value)
+
+
 def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -104,7 +109,7 @@ def resumed(
     if path is None or not path.exists():
         return None
     state = load(path, {**shape, "options": dict}, device)
-    changed = [k for k, v in options.items() if state["options"].get(k) != v]
+    changed = [k for k, v in options.items() if not _same(state["options"].get(k), v)]
     if changed:
         raise DataError(
             f"the checkpoint was trained with another {', '.join(changed)}", file=str(path),
@@ -143,6 +148,19 @@ def restore_module(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     module.load_state_dict(dict(weights))
 
 
+def restore_best(best: dict[str, Any], own: Mapping[str, Any], module: nn.Module) -> dict[str, Any]:
+    """The best weights so far, none yet or those of a module, with what is kept beside them."""
+    if best.keys() != own.keys():
+        raise ValueError("the best weights come with other entries")
+    weights, wanted = best["weights"], module.state_dict()
+    if weights and weights.keys() != wanted.keys():
+        raise ValueError("the best weights have other names")
+    for key, value in weights.items():
+        if value.shape != wanted[key].shape or value.dtype != wanted[key].dtype:
+            raise ValueError(f"the best {key} has another shape or type")
+    return best
+
+
 def restore_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
     """Load the state of an optimizer; what it keeps of a parameter has the parameter's shape."""
     before = optimizer.state_dict()["param_groups"]
@@ -156,10 +174,19 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -
         if not math.isfinite(float(group["lr"])):
             raise ValueError("the optimizer has no learning rate")
         for parameter in group["params"]:
-            for key, value in optimizer.state.get(parameter, {}).items():
-                whole = () if key == "step" else parameter.shape
-                if not isinstance(value, Tensor) or value.shape != whole:
-                    raise ValueError(f"the optimizer's {key} has another shape")
+            _check_moments(optimizer.state.get(parameter, {}), parameter)
+
+
+def _check_moments(kept: Mapping[str, Any], parameter: Tensor) -> None:
+    """What Adam keeps of a parameter: a count of steps, and two means of the parameter's shape."""
+    if kept and kept.keys() != {"step", "exp_avg", "exp_avg_sq"}:
+        raise ValueError("the optimizer keeps other means")
+    for key, value in kept.items():
+        whole = () if key == "step" else parameter.shape
+        if not isinstance(value, Tensor) or value.shape != whole or not value.is_floating_point():
+            raise ValueError(f"the optimizer's {key} has another shape or type")
+    if kept and not 0 <= float(kept["step"]) < math.inf:
+        raise ValueError("the optimizer has taken no number of steps")
 
 
 def check_steps(best: int, since: int, done: int, steps: int) -> None:

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from deepprooflog.data.digits import Digits, mnist, small_digits
+from deepprooflog.data.places import is_folder
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.infer.batch import Compiled
 from deepprooflog.infer.paths import Paths
@@ -56,7 +57,7 @@ def pictures(data: str) -> tuple[Digits, Digits]:
     if data == "digits":
         return small_digits()
     folder = Path(data)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise DataError(f"data={data}: neither mnist, digits nor a folder")
     return mnist(folder / "mnist" if (folder / "mnist").is_dir() else folder)
 

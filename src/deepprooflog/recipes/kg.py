@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Int, Int64
 from torch import Tensor
 
+from deepprooflog.data.places import is_file
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.domains import ANYONE, FILE, Candidates, domain_of, read_domains
@@ -80,7 +81,7 @@ def read_task(options: GraphOptions) -> Task:
 
 def _rules_path(name: str) -> Path:
     """A file of rules, or one that ships with the package."""
-    if name in OWN_RULES and not Path(name).is_file():
+    if name in OWN_RULES and not is_file(Path(name)):
         return SHIPPED_RULES / f"{name}.pl"
     return Path(name)
 
@@ -91,7 +92,7 @@ def read_candidates(options: GraphOptions, graph: Graph) -> Candidates:
     if not options.candidates:
         return Candidates(sides)
     path = Path(options.domains) if options.domains else find_graph(options.data) / FILE
-    if not options.domains and not path.is_file():
+    if not options.domains and not is_file(path):
         raise DataError(
             f"candidates={options.candidates}: the folder of {graph.name} has no {FILE}",
             hint="--set domains=FILE",

@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from deepprooflog.data.places import is_file
 from deepprooflog.errors import DataError
 
 
@@ -56,9 +57,9 @@ def read_recipe(name: str) -> Recipe:
         text = (resources.files("deepprooflog.recipes") / f"{name}.toml").read_text("utf-8")
         return _recipe(name, f"{name}.toml", text)
     path = Path(name)
-    if not path.is_file():
+    if not is_file(path):
         raise DataError(
-            f"there is no recipe {name}: neither a file nor one of {', '.join(shipped())}",
+            f"there is no recipe {name[:80]}: neither a file nor one of {', '.join(shipped())}",
             hint="dprl train mnist-addition --set n=4 --out RUN",
         )
     try:
@@ -70,7 +71,7 @@ def read_recipe(name: str) -> Recipe:
 def _recipe(name: str, file: str, text: str) -> Recipe:
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"not TOML: {error}", file=file) from None
     task, options, cases = table.get("task"), table.get("options", {}), table.get("case", [])
     if not isinstance(task, str):
@@ -78,6 +79,7 @@ def _recipe(name: str, file: str, text: str) -> Recipe:
     if not isinstance(options, dict) or not isinstance(cases, list):
         raise DataError("[options] is a table and [[case]] a list of tables", file=file)
     for case in cases:
-        if not isinstance(case.get("n"), int) or not isinstance(case.get("method"), str):
+        named = isinstance(case, dict) and isinstance(case.get("method"), str)
+        if not named or type(case.get("n")) is not int:
             raise DataError("every [[case]] has a method and an n", file=file)
     return Recipe(name, file, task, str(table.get("about", "")), options, tuple(cases))

@@ -145,7 +145,7 @@ class Training:
         now = self.under_way
         cut = batches(now.order, plan.batch)
         last = self.history[-1] if self.history else {}
-        looked = (r["validation_accuracy"] for r in self.history[::-1] if len(r) > 3)
+        looked = (r["validation_accuracy"] for r in self.history[::-1] if "validation_accuracy" in r)
         accuracy = next(looked, None)
         seen = "" if accuracy is None else f"  validation {accuracy:.1%}"
         loss = last.get("loss", float("nan"))
@@ -235,13 +235,16 @@ class Training:
         checkpoint.restore_optimizer(self.optimizer, state["optimizer"])
         self.average.restore(state["average"]["steps"], state["average"]["values"])
         checkpoint.restore_random(state["random"], self.device)
-        self.epoch, self.best = state["epoch"], state["best"]
+        self.best = checkpoint.restore_best(state["best"], self.best, self.lesson.model)
+        self.epoch = state["epoch"]
         self.history, self.seconds = state["history"], state["seconds"]
         if len(self.history) != self.epoch or not 0 <= self.best["epoch"] <= self.epoch + 1:
             raise ValueError("it has another number of epochs than lines of history")
         if state["under_way"] is not None:
             now = UnderWay(**state["under_way"])
             now.order = checkpoint.restore_order(now.order, len(self.lesson.train)).cpu()
+            if type(now.steps) is not int or type(now.total) is not float:
+                raise TypeError("the epoch under way has no count of steps")
             steps = -(-len(now.order) // self.plan.batch)
             if len(now.order) != len(self.lesson.train) or not 0 <= now.steps <= steps:
                 raise ValueError("the epoch under way is one of other examples")

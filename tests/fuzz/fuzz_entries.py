@@ -1,0 +1,206 @@
+"""Checkpoints whose checksum holds and whose entries are wrong: of another type, shape or count."""
+
+from __future__ import annotations
+
+import copy
+import random
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from deepprooflog.errors import ProofLogError
+from deepprooflog.kg.domains import ANYONE
+from deepprooflog.kg.exact_learner import ExactLearning, ExactOptions
+from deepprooflog.kg.folder import read_graph
+from deepprooflog.kg.kge_loss import make_model
+from deepprooflog.kg.kge_options import KgeOptions
+from deepprooflog.kg.kge_training import KgeTraining
+from deepprooflog.kg.ppo_learner import PpoLearning
+from deepprooflog.kg.ppo_options import PpoOptions
+from deepprooflog.learn import checkpoint
+from deepprooflog.learn.progress import Progress
+from deepprooflog.recipes.addition import look, objective, prepare
+from deepprooflog.recipes.addition_options import AdditionOptions
+from deepprooflog.recipes.folder import RunFolder
+from deepprooflog.recipes.kg import make_prover, read_task
+from deepprooflog.recipes.kg_options import GraphOptions
+from deepprooflog.recipes.training import Lesson, Plan, Training
+from fuzz.rounds import Rounds, Tally
+
+PROMISE = "a checkpoint with a wrong entry is refused, or is trained on without an error"
+QUICK = 120
+
+WRONG: list[Callable[[], Any]] = [
+    lambda: None, lambda: "text", lambda: -5, lambda: 10**12, lambda: float("nan"), lambda: True,
+    list, dict, lambda: [None], lambda: {"a": 1}, lambda: torch.zeros(0), lambda: torch.zeros(3, 2),
+    lambda: torch.full((7,), 99), lambda: torch.zeros(2, dtype=torch.uint8), lambda: [{}],
+    lambda: [{"step": "one"}], lambda: {"weights": None}, lambda: 0.5, lambda: b"bytes",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """A learner half-way: its checkpoint's state, and how it goes on from a file."""
+
+    name: str
+    state: dict[str, Any]
+    go_on: Callable[[Path], object]
+
+
+def attack(rounds: Rounds) -> Tally:
+    """Change an entry of a checkpoint in each case, seal it again and go on from it."""
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as base, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(base) / "checkpoint.pt"
+        cases = [_kge(path), _exact(path), _ppo(path), _digits(path)]
+        for draw in rounds:
+            case = draw.choice(cases)
+            state = copy.deepcopy(case.state)
+            where = _change(state, draw)
+            checkpoint.save(path, state)
+            try:
+                case.go_on(path)
+                held = True
+            except ProofLogError:
+                held = True
+            except Exception as error:
+                held, where = False, f"{where}: {type(error).__name__}: {error}"
+            tally.record(held, f"{case.name} {where}")
+    return tally
+
+
+def _change(state: Any, draw: random.Random) -> str:
+    """Change one entry, however deep, and say which."""
+    where = ""
+    while True:
+        keys = list(state) if isinstance(state, dict) else list(range(len(state)))
+        key = draw.choice(keys)
+        inner = state[key]
+        where += f"[{key!r}]"
+        if isinstance(inner, dict | list) and inner and draw.random() < 0.7:
+            state = inner
+            continue
+        if isinstance(state, dict) and draw.random() < 0.2:
+            del state[key]
+            return f"{where} removed"
+        number = draw.randrange(len(WRONG))
+        state[key] = WRONG[number]()
+        return f"{where} is wrong value {number}"
+
+
+class Half:
+    """Progress that ends a run after some steps, as a signal would."""
+
+    live = False
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def begin(self, done: int) -> None: ...
+
+    def close(self) -> None: ...
+
+    def update(self, done: int, text: str) -> None:
+        if done >= self.after:
+            raise KeyboardInterrupt
+
+
+def _half(learning: Any, after: int, path: Path, *given: Any) -> dict[str, Any]:
+    try:
+        learning.train(Half(after), *given)
+    except KeyboardInterrupt:
+        learning.save(path)
+    state = checkpoint.load(path, {})
+    path.unlink()
+    return state
+
+
+def _kge(path: Path) -> Case:
+    graph = read_graph("village")
+    options = KgeOptions(dimension=2, steps=4, batch=8, negatives=2, validate_every=2)
+    triples = torch.from_numpy(graph.train)
+
+    def learning(path: Path | None) -> KgeTraining:
+        torch.manual_seed(0)
+        model = make_model(options, len(graph.entities), len(graph.relations))
+        return KgeTraining(model, triples, options, None, path)
+
+    def go_on(path: Path) -> None:
+        with torch.random.fork_rng():
+            fresh = learning(path)
+            fresh.resume()
+            fresh.train(Progress(4))
+
+    return Case("kge", _half(learning(path), 3, path), go_on)
+
+
+def _prover() -> tuple[Any, Any]:
+    options = GraphOptions(data="village", prior="none", nesting=1, dimension=2)
+    task = read_task(options)
+    return task.graph, lambda: make_prover(options, task, None, torch.device("cpu"))
+
+
+def _exact(path: Path) -> Case:
+    graph, make = _prover()
+    options = ExactOptions(steps=4, batch=4, negatives=1, validate_every=2)
+
+    def learning(path: Path | None) -> ExactLearning:
+        torch.manual_seed(0)
+        return ExactLearning(make(), graph, graph.valid, options, lambda _: 0.5, path, ANYONE)
+
+    def go_on(path: Path) -> None:
+        with torch.random.fork_rng():
+            fresh = learning(path)
+            fresh.resume()
+            fresh.train(Progress(4), None)
+
+    return Case("exact", _half(learning(path), 3, path, None), go_on)
+
+
+def _ppo(path: Path) -> Case:
+    graph, make = _prover()
+    options = replace(
+        PpoOptions(), iterations=3, episodes=3, steps=2, positives=3, epochs=1, minibatch=8, look=2
+    )
+
+    def learning(path: Path | None) -> PpoLearning:
+        torch.manual_seed(0)
+        return PpoLearning(make(), graph, graph.valid, options, lambda _: 0.5, path)
+
+    def go_on(path: Path) -> None:
+        fresh = learning(path)
+        fresh.resume()
+        fresh.train(Progress(3))
+
+    return Case("ppo", _half(learning(path), 1, path), go_on)
+
+
+def _digits(path: Path) -> Case:
+    options = AdditionOptions(
+        n=1, data="digits", sums=12, epochs=2, batch=4, average=0.9, augment="none"
+    )
+    task = prepare(options, torch.device("cpu"))
+    plan = Plan(**{f.name: getattr(options, f.name) for f in fields(Plan)})
+    lesson = Lesson(
+        task.model, objective(options, task), torch.arange(task.training),
+        lambda: look(options, task), str, lambda share: None, False,
+    )  # fmt: skip
+
+    def learning(path: Path) -> Training:
+        return Training(lesson, plan, RunFolder(path.parent))
+
+    def go_on(path: Path) -> None:
+        with torch.random.fork_rng():
+            fresh = learning(path)
+            fresh.resume()
+            fresh.train(Progress(6))
+
+    half = learning(path)
+    half.save = lambda path=path: Training.save(half)  # type: ignore[method-assign,assignment]
+    return Case("digits", _half(half, 4, path), go_on)
