@@ -14,15 +14,19 @@ serve :-
     set_stream(user_output, encoding(utf8)),
     % A cyclic term raises an error here and is undefined in ISO: the caller discards such cases.
     set_prolog_flag(occurs_check, error),
+    set_prolog_flag(double_quotes, string),
     repeat,
     read_term(user_input, Request, []),
     (   Request == end_of_file
     ->  !
-    ;   catch(reply(Request, Last), error(Formal, _), Last = error(Formal)),
+    ;   catch(reply(Request, Last), Ball, caught(Ball, Last)),
         finish(Last),
         flush_output,
         fail
     ).
+
+caught(error(Formal, _), error(Formal)) :- !.
+caught(Ball, error(ball(Ball))).
 
 finish(error(Formal)) :- !, show(error, Formal).
 finish(Last) :- writeln(Last).

@@ -13,7 +13,7 @@ TEXT = r"""
 append([], L, L).
 append([X|Xs], L, [X|Ys]) :- append(Xs, L, Ys).
 
-append(Ls, L) :- '$append'(Ls, L).
+append(Ls, L) :- must_be(list, Ls), '$append'(Ls, L).
 '$append'([], []).
 '$append'([L|Ls], As) :- append(L, Ws, As), '$append'(Ls, Ws).
 
@@ -80,7 +80,8 @@ partition(P, Xs, In, Out) :- '$partition'(Xs, P, In, Out).
     ( call(P, X) -> In = [X|In1], Out = Out1 ; In = In1, Out = [X|Out1] ),
     '$partition'(Xs, P, In1, Out1).
 
-predsort(P, L, Sorted) :- length(L, N), '$predsort'(P, N, L, _, Sorted0), !, Sorted = Sorted0.
+predsort(P, L, Sorted) :-
+    must_be(list, L), length(L, N), '$predsort'(P, N, L, _, Sorted0), !, Sorted = Sorted0.
 '$predsort'(P, 2, [X1,X2|L], L, R) :- !, call(P, Delta, X1, X2), '$sort2'(Delta, X1, X2, R).
 '$predsort'(_, 1, [X|L], L, [X]) :- !.
 '$predsort'(_, 0, L, L, []) :- !.

@@ -9,7 +9,7 @@ from deepprooflog.logic.builtins.registry import control
 from deepprooflog.logic.builtins.solutions import Finish, collect
 from deepprooflog.logic.machine import Frame, Machine, Site
 from deepprooflog.logic.order import compare, sorted_terms, without_duplicates
-from deepprooflog.logic.raise_iso import domain_error, instantiation_error
+from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
 from deepprooflog.syntax.terms import NIL, Atom, Functor, Struct, Term, Var, deref, make_list
 
 _COUNT = Atom("count")
@@ -26,7 +26,9 @@ def aggregate_all(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     if type(spec) is Struct and spec.functor in _AGGREGATES:
         template = spec.args[0] if len(spec.args) == 1 else spec
         return collect(m, site, template, goal, cont, _unify(result, _AGGREGATES[spec.functor]))
-    raise domain_error("aggregate_spec", spec)
+    if type(spec) is not Atom and type(spec) is not Struct:
+        raise type_error("aggregate_template", spec)
+    raise domain_error("aggregate_template", spec)
 
 
 def _unify(result: Term, aggregate: Any) -> Finish:

@@ -72,7 +72,7 @@ def atomic_list_concat(m: Machine, args: Any) -> bool:
 @det("atomic_list_concat", 3)
 def atomic_list_concat_separated(m: Machine, args: Any) -> bool:
     separator = require_text(args[1])
-    texts: list[str | None] = [atomic_text(t) for t in iter_list(args[0])]
+    texts = [None if type(t) is Var else require_text(t) for t in iter_list(args[0])]
     known = [t for t in texts if t is not None]
     if list_tail(args[0]) is NIL and len(known) == len(texts):
         require_length(sum(map(len, known)) + len(separator) * len(known))

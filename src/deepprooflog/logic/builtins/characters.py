@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deepprooflog.logic.builtins.registry import det
+from deepprooflog.logic.builtins.terms import require_partial_list
 from deepprooflog.logic.builtins.text import (
     MAX_CODE,
     any_text,
@@ -34,6 +35,8 @@ def _list_or_string(term: Term, spell: Callable[[str], Term]) -> str | None:
 
 def _spelled(m: Machine, args: Any, spell: Callable[[str], Term]) -> bool:
     if type(deref(args[0])) is not Var:
+        if type(deref(args[1])) is not Str:
+            require_partial_list(args[1])
         return m.unify(args[1], spell(require_text(args[0], "atom")))
     if type(deref(args[1])) is Var:
         raise instantiation_error("an atom or its characters must be bound")
@@ -59,16 +62,20 @@ def char_code(m: Machine, args: Any) -> bool:
     if type(char) is not Var:
         if type(char) is not Atom or len(char.name) != 1:
             raise type_error("character", char)
-        if type(code) is not Var and type(code) is not int:
-            raise type_error("integer", code)
+        if type(code) is not Var:
+            _require_code(code)
         return m.unify(code, ord(char.name))
     if type(code) is Var:
         raise instantiation_error("char_code/2 needs a character or a code")
-    if type(code) is not int:
-        raise type_error("integer", code)
-    if not 0 <= code <= MAX_CODE:
+    return m.unify(char, Atom(chr(_require_code(code))))
+
+
+def _require_code(term: Term) -> int:
+    if type(term) is not int:
+        raise type_error("integer", term)
+    if not 0 <= term <= MAX_CODE:
         raise representation_error("character_code")
-    return m.unify(char, Atom(chr(code)))
+    return term
 
 
 def _number_spelled(m: Machine, args: Any, spell: Callable[[str], Term]) -> bool:
@@ -115,11 +122,11 @@ def atom_number(m: Machine, args: Any) -> bool:
 
 @det("number_string", 2)
 def number_string(m: Machine, args: Any) -> bool:
+    number = deref(args[0])
+    if type(number) not in (Var, int, Float):
+        raise type_error("number", number)
     if type(deref(args[1])) is not Var:
         text = any_text(args[1])
         value = None if text[:1].isspace() else parse_number(text)
-        return value is not None and m.unify(args[0], value)
-    number = deref(args[0])
-    if type(number) is not Var and type(number) is not int and type(number) is not Float:
-        raise type_error("number", number)
+        return value is not None and m.unify(number, value)
     return m.unify(args[1], Str(require_text(number)))

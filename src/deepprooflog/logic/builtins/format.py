@@ -10,7 +10,7 @@ from typing import Any
 from deepprooflog.errors import PrologError
 from deepprooflog.logic.arithmetic import evaluate, number_term
 from deepprooflog.logic.builtins.columns import Columns
-from deepprooflog.logic.builtins.output import emit, shown
+from deepprooflog.logic.builtins.output import LONGEST, emit, shown
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.text import any_text, atomic_text, chars, codes, list_text
 from deepprooflog.logic.machine import Machine
@@ -38,8 +38,6 @@ from deepprooflog.syntax.terms import (
     struct,
 )
 
-# A column, a count or a number of digits beyond this is a mistake, not a page.
-LONGEST = 1_000_000
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 Take = Callable[[], Term]

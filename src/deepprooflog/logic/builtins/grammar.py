@@ -10,7 +10,7 @@ from typing import Any
 
 from deepprooflog.errors import PrologError
 from deepprooflog.logic.builtins.registry import det
-from deepprooflog.logic.builtins.solutions import require_partial_list
+from deepprooflog.logic.builtins.terms import require_partial_list
 from deepprooflog.logic.machine import Machine
 from deepprooflog.logic.raise_iso import ERROR, instantiation_error, type_error
 from deepprooflog.syntax.dcg import body_goal

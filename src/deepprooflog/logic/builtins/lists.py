@@ -10,7 +10,7 @@ from deepprooflog.logic.builtins.integers import require_integer
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
 from deepprooflog.logic.builtins.terms import require_list
 from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.order import compare
+from deepprooflog.logic.order import compare, note_ages
 from deepprooflog.logic.raise_iso import domain_error, resource_error, type_error
 from deepprooflog.logic.room import CELL, require_room
 from deepprooflog.logic.unify import undo
@@ -63,6 +63,8 @@ def memberchk(m: Machine, args: Any) -> bool:
         t = deref(t.args[1])
     if type(t) is Var:
         return m.unify(t, Struct(CONS, (item, Var())))
+    if t is not NIL:
+        raise type_error("list", t)
     return False
 
 
@@ -146,6 +148,7 @@ def min_list(m: Machine, args: Any) -> bool:
 
 def _extreme_member(m: Machine, args: Any, sign: int) -> bool:
     best: Term | None = None
+    note_ages(iter_list(args[1]), m.ages)
     for item in iter_list(args[1]):
         if best is None or sign * compare(item, best, m.ages) > 0:
             best = item

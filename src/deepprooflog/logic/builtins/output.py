@@ -16,6 +16,8 @@ from deepprooflog.syntax.terms import Atom, Float, Struct, Term, Var, deref
 from deepprooflog.syntax.writer import write_term
 
 _OPTIONS = ("quoted", "ignore_ops", "numbervars")
+# A column, a count or a number of digits beyond this is a mistake, not a page.
+LONGEST = 1_000_000
 
 
 def emit(m: Machine, text: str) -> bool:

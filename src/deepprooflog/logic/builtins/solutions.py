@@ -7,19 +7,17 @@ from typing import Any
 
 from deepprooflog.logic.as_goal import as_goal
 from deepprooflog.logic.builtins.registry import Solutions, control
+from deepprooflog.logic.builtins.terms import require_partial_list
 from deepprooflog.logic.clause import abstract
 from deepprooflog.logic.machine import Choice, Frame, Machine, Site, copy_term
 from deepprooflog.logic.order import note_ages, sort_key, sorted_terms, without_duplicates
-from deepprooflog.logic.raise_iso import type_error
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import (
     NIL,
     Functor,
     Struct,
     Term,
-    Var,
     deref,
-    list_tail,
     make_list,
     variables,
 )
@@ -56,13 +54,6 @@ def _finish(machine: Machine, choice: Choice) -> Frame | None:
     _, _, cont, found, finish = choice
     frame: Frame | None = finish(machine, found, cont)
     return frame
-
-
-def require_partial_list(term: Term) -> None:
-    """Raise ISO's type error unless the term is a list or could become one."""
-    tail = list_tail(term)
-    if tail is not NIL and type(tail) is not Var:
-        raise type_error("list", deref(term))
 
 
 @control("findall", 3)

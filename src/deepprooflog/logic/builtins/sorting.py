@@ -7,12 +7,11 @@ from functools import cmp_to_key
 from typing import Any
 
 from deepprooflog.logic.builtins.registry import det
-from deepprooflog.logic.builtins.solutions import require_partial_list
-from deepprooflog.logic.builtins.terms import require_list
+from deepprooflog.logic.builtins.terms import require_list, require_partial_list
 from deepprooflog.logic.machine import Machine
 from deepprooflog.logic.order import compare, note_ages, sorted_terms, without_duplicates
-from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
-from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, make_list
+from deepprooflog.logic.raise_iso import domain_error, instantiation_error, iso_error, type_error
+from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, make_list, struct
 
 _PAIR = Functor("-", 2)
 _ORDERS = {"@<": (1, True), "@=<": (1, False), "@>": (-1, True), "@>=": (-1, False)}
@@ -48,7 +47,7 @@ def sort_by(m: Machine, args: Any) -> bool:
     if type(key) is not int:
         raise type_error("integer", key)
     if key < 0:
-        raise type_error("not_less_than_zero", key)
+        raise domain_error("not_less_than_one", key)
     if type(order) is not Atom:
         raise type_error("atom", order)
     if order.name not in _ORDERS:
@@ -76,7 +75,8 @@ def _argument(item: Term, key: int) -> Term:
     if type(item) is not Struct:
         raise type_error("compound", item)
     if key > len(item.args):
-        raise type_error("compound", item)
+        formal = struct("existence_error", Atom("argument"), key, item)
+        raise iso_error(formal, "sort/4 meets an element that has no such argument")
     return item.args[key - 1]
 
 

@@ -77,6 +77,8 @@ def arg(m: Machine, args: Any) -> Solutions:
 @det("=..", 2, iso=True)
 def univ(m: Machine, args: Any) -> bool:
     term, parts = deref(args[0]), deref(args[1])
+    if type(term) is not Var:
+        require_partial_list(parts)
     if type(term) is Struct:
         return m.unify(parts, make_list([Atom(term.functor.name), *term.args]))
     if type(term) is not Var:
@@ -104,6 +106,13 @@ def require_list(term: Term) -> list[Term]:
     if tail is not NIL:
         raise type_error("list", deref(term))
     return list(iter_list(term))
+
+
+def require_partial_list(term: Term) -> None:
+    """Raise ISO's type error unless the term is a list or could become one."""
+    tail = list_tail(term)
+    if tail is not NIL and type(tail) is not Var:
+        raise type_error("list", deref(term))
 
 
 @det("copy_term", 2, iso=True)
