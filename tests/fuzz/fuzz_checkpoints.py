@@ -57,9 +57,7 @@ def readers(run: SmallRun) -> dict[str, Read]:
         "result.json": lambda folder: run.train(run.recipe, {}, folder, resume=True),
         "metrics.jsonl": lambda folder: run.train(run.recipe, {}, folder, resume=True),
         "curves.svg": lambda folder: run.train(run.recipe, {}, folder, resume=True),
-        "checkpoint.pt": lambda folder: checkpoint.load(
-            folder / "checkpoint.pt", shape[run.name]
-        ),
+        "checkpoint.pt": lambda folder: checkpoint.load(folder / "checkpoint.pt", shape[run.name]),
     }
     if run.name == "digits":
         every["checkpoint.pt:model"] = _weights_of_digits

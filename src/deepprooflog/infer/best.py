@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deepprooflog.errors import Inexact
 from deepprooflog.graph.describe import goal_text
-from deepprooflog.graph.explore import explore
+from deepprooflog.graph.explore import RECURSION, explore
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.foremost import best_first
@@ -30,10 +30,9 @@ from deepprooflog.logic.program import Program
 Floats = NDArray[np.float64]
 
 # A graph of so few goals is looked at as a whole; a larger one best first, until so many goals are
-# met, for half of the time; then graph and tables take turns.
+# met; then graph and tables take turns.
 FEW = 1_000
 SOME = 10_000
-HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -62,15 +61,16 @@ def best_derivation(
     """
     budget = (budget or Budget()).start()
     if method == "auto" and local and budget.max_depth is None:
-        few = replace(budget, max_goals=min(budget.max_goals or FEW, FEW))
+        few = replace(budget.part(0.3), max_goals=min(budget.max_goals or FEW, FEW))
         graph = explore(program, [goal], interner, few)
         if graph.complete:
             return _by_graph(graph, weigh)
-        # Best first an end may be found to a goal graph that has none.
-        some = replace(budget.part(HALF), max_goals=min(budget.max_goals or SOME, SOME))
-        with contextlib.suppress(Inexact):
-            first = best_first(program, goal, interner, weigh, some)
-            return None if first is None else Best(*first, "graph")
+        if graph.stopped != RECURSION:
+            # Best first an end may be found to a goal graph that has none.
+            some = replace(budget.part(0.6), max_goals=min(budget.max_goals or SOME, SOME))
+            with contextlib.suppress(Inexact):
+                first = best_first(program, goal, interner, weigh, some)
+                return None if first is None else Best(*first, "graph")
     written = write_down(program, goal, interner, local=local, budget=budget, method=method)
     if written.graph is not None:
         return _by_graph(written.graph, weigh)

@@ -55,39 +55,48 @@ class _Search:
         self.way: list[tuple[float, int]] = []  # −log p and length of the best way to each goal
         self.last: list[tuple[int, Choice, float] | None] = []  # its last step
         self.edges: dict[int, list[tuple[Choice, float, int]]] = {}
-        self.heap: list[tuple[float, int, int]] = []
-        self.proved: float = math.inf
+        self.heap: list[tuple[float, int, bool, int]] = []
+        self.true: int | None = None
+        # Goals that have left the heap and whose steps are not all offered: a watchdog may come.
+        self.taken: list[int] = []
         self.weight: dict[Choice, float] = {}
 
     def run(self, root: Goal, weigh: Weigh) -> Steps | None:
         self._offer(root, 0.0, 0, None)
         try:
             while self.heap:
-                batch = self._batch()
-                if not batch:
-                    return self._steps(self.heap[0][2])
-                self._expand([n for n in batch if n not in self.edges], weigh)
-                for node in batch:
+                self._take()
+                if not self.taken:
+                    return self._steps(self.heap[0][3]) if self.heap else None
+                self._expand([n for n in self.taken if n not in self.edges], weigh)
+                for node in self.taken:
                     cost, length = self.way[node]
                     for choice, w, target in self.edges[node]:
                         self._offer(self.goals[target], cost - w, length + 1, (node, choice, w))
+                self.taken = []
         except BudgetExceeded as error:
-            raise self._inexact(root, error.limit) from None
+            lower, upper = self._best_so_far()
+            if self.true is not None and lower >= upper:
+                return self._steps(self.true)
+            raise Inexact(
+                f"{goal_text(root)}: a better proof may lie outside the budget "
+                f"({error.limit}, {len(self.goals):,} goals)",
+                lower=lower,
+                upper=upper,
+                hint=f"a larger {error.limit}",
+            ) from None
         return None
 
-    def _batch(self) -> list[int]:
-        """The best goals to take up together; none when True is the best."""
-        batch: list[int] = []
+    def _take(self) -> None:
+        """Take up the best goals together; none when True is the best."""
         width = min(WIDTH, 1 + len(self.edges) // 8)
-        while self.heap and len(batch) < width:
-            cost, length, node = self.heap[0]
-            if (cost, length) != self.way[node]:
-                heappop(self.heap)
-            elif self.goals[node].is_true:
-                break
-            else:
-                batch.append(heappop(self.heap)[2])
-        return batch
+        while self.heap and len(self.taken) < width:
+            cost, length, _, node = self.heap[0]
+            if (cost, length) == self.way[node]:
+                if self.goals[node].is_true:
+                    break
+                self.taken.append(node)
+            heappop(self.heap)
 
     def _expand(self, nodes: list[int], weigh: Weigh) -> None:
         steps: list[tuple[int, Choice, int]] = []
@@ -132,9 +141,10 @@ class _Search:
         if (cost, length) < self.way[node]:
             self.way[node] = (cost, length)
             self.last[node] = last
-            heappush(self.heap, (cost, length, node))
+            # Of what is equally good True comes first: anything else would take further steps.
+            heappush(self.heap, (cost, length, not goal.is_true, node))
             if goal.is_true:
-                self.proved = cost
+                self.true = node
 
     def _steps(self, node: int) -> Steps:
         choices: list[Choice] = []
@@ -145,14 +155,9 @@ class _Search:
             weights.append(w)
         return choices[::-1], weights[::-1]
 
-    def _inexact(self, root: Goal, limit: str) -> Inexact:
-        best = min((cost for cost, _, _ in self.heap), default=math.inf)
-        # The goals of an unfinished batch have left the heap; they were the best.
-        waiting = [self.way[n][0] for n in range(len(self.goals)) if n not in self.edges]
-        return Inexact(
-            f"{goal_text(root)}: a better proof may lie outside the budget "
-            f"({limit}, {len(self.goals):,} goals)",
-            lower=math.exp(-self.proved),
-            upper=math.exp(-min([best, *waiting])),
-            hint=f"a larger {limit}",
-        )
+    def _best_so_far(self) -> tuple[float, float]:
+        """The probability of the best derivation met, and of the best that may still come."""
+        found = math.inf if self.true is None else self.way[self.true][0]
+        waiting = [self.way[n][0] for n in self.taken]
+        waiting += [cost for cost, _, _, n in self.heap if n != self.true]
+        return math.exp(-found), math.exp(-min(waiting, default=math.inf))

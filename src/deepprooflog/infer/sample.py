@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from deepprooflog.graph.explore import explore
+from deepprooflog.graph.explore import RECURSION, explore
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
@@ -70,7 +70,7 @@ def sample(
         found = known.get(state)
         if found is None:
             graph = explore(program, [state], interner, one_step, track_answers=True)
-            if graph.stopped not in (None, "max_depth"):
+            if graph.stopped not in (None, "max_depth", RECURSION):
                 raise BudgetExceeded(
                     f"the steps of a goal were not found within {graph.stopped}",
                     hint=f"a larger {graph.stopped}", limit=graph.stopped,

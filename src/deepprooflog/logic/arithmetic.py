@@ -13,28 +13,26 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from deepprooflog.logic.long_integers import (
+    LONG,
+    SMALL,
+    common_divisor,
+    common_multiple,
+    integer_power,
+    require_bits,
+    require_product,
+    require_quotient,
+)
 from deepprooflog.logic.raise_iso import (
     domain_error,
     evaluation_error,
     indicator,
     instantiation_error,
-    resource_error,
     type_error,
 )
 from deepprooflog.syntax.terms import CONS, NIL, Atom, Float, Functor, Str, Struct, Term, Var, deref
 
 Number: TypeAlias = int | float
-
-# Bits of the longest integer: 64 MB.
-MAX_BITS = 1 << 29
-
-# What one operation may take, counted in steps of Python's own algorithms on 30-bit digits:
-# Karatsuba's for products, long division, Lehmer's for common divisors.
-MOST_STEPS = 200_000_000
-
-# Operands below these keep every operation cheap, however long the other is.
-_SMALL = 1 << 900
-_LONG = 1 << 30_000
 
 
 def number_term(value: Number) -> Term:
@@ -162,56 +160,18 @@ def subtract(x: Number, y: Number) -> Number:
 
 def multiply(x: Number, y: Number) -> Number:
     if type(x) is int and type(y) is int:
-        if not (-_SMALL < x < _SMALL or -_SMALL < y < _SMALL):
-            _require_product(x.bit_length(), y.bit_length())
+        if not (-SMALL < x < SMALL or -SMALL < y < SMALL):
+            require_product(x, y)
         return x * y
     return _checked(to_float(x) * to_float(y), x, y)
-
-
-def _require_product(x: int, y: int) -> None:
-    """Refuse a product of integers of x and y bits that would take too long."""
-    if x + y > MAX_BITS:
-        raise resource_error("memory", f"an integer of {x + y:,} bits is too long")
-    low, high = sorted((x // 30 + 1, y // 30 + 1))
-    if high * low**0.585 > MOST_STEPS:
-        raise resource_error(
-            "time", f"a product of integers of {x:,} and {y:,} bits would take too long"
-        )
-
-
-def _require_quotient(x: int, y: int) -> None:
-    """Refuse a division of integers that would take too long."""
-    long, short = x.bit_length() // 30, y.bit_length() // 30
-    if (long - short + 1) * short > MOST_STEPS:
-        raise resource_error(
-            "time",
-            f"dividing integers of {x.bit_length():,} and {y.bit_length():,} bits would take "
-            "too long",
-        )
-
-
-def common_divisor(x: Number, y: Number) -> int:
-    u, v = _int(x), _int(y)
-    if (u.bit_length() // 30) * (v.bit_length() // 30) > MOST_STEPS:
-        raise resource_error(
-            "time",
-            f"the common divisor of integers of {u.bit_length():,} and {v.bit_length():,} bits "
-            "would take too long",
-        )
-    return math.gcd(u, v)
-
-
-def _common_multiple(x: Number, y: Number) -> int:
-    divisor = common_divisor(x, y)
-    return abs(_int(multiply(quotient(x, divisor), y))) if divisor else 0
 
 
 def divide(x: Number, y: Number) -> Number:
     if type(x) is int and type(y) is int:
         if y == 0:
             raise evaluation_error("zero_divisor")
-        if not -_LONG < y < _LONG:
-            _require_quotient(x, y)
+        if not -LONG < y < LONG:
+            require_quotient(x, y)
         quotient, rest = divmod(x, y)
         if rest == 0:
             return quotient
@@ -229,8 +189,8 @@ def _nonzero(x: Number, y: Number) -> tuple[int, int]:
     u, v = _int(x), _int(y)
     if v == 0:
         raise evaluation_error("zero_divisor")
-    if not -_LONG < v < _LONG:
-        _require_quotient(u, v)
+    if not -LONG < v < LONG:
+        require_quotient(u, v)
     return u, v
 
 
@@ -255,20 +215,6 @@ def remainder(x: Number, y: Number) -> int:
     return u - v * quotient(u, v)
 
 
-def _integer_power(x: int, y: int) -> int:
-    if -2 < x < 2:
-        return x**y  # type: ignore[no-any-return]
-    bits = y * x.bit_length()
-    if bits > 1000:
-        if bits > MAX_BITS:
-            raise resource_error("memory", f"an integer of about {bits:,} bits is too long")
-        if x > 0 and x & (x - 1) == 0:
-            return 1 << (x.bit_length() - 1) * y
-        # Squaring again and again: the last one takes two thirds of the time.
-        _require_product(bits * 3 // 5, bits * 3 // 5)
-    return x**y  # type: ignore[no-any-return]
-
-
 def _float_power(x: Number, y: Number) -> float:
     u, v = to_float(x), to_float(y)
     if u == 0.0 and v < 0.0:
@@ -285,7 +231,7 @@ def power(x: Number, y: Number) -> Number:
     """`**`: an integer where both are integers and the result is one, else a float."""
     if type(x) is int and type(y) is int:
         if y >= 0:
-            return _integer_power(x, y)
+            return integer_power(x, y)
         if x in (1, -1):
             return x if y % 2 else 1
     return _float_power(x, y)
@@ -295,7 +241,7 @@ def caret(x: Number, y: Number) -> Number:
     """`^`: on integers the result must be an integer, as ISO says."""
     if type(x) is int and type(y) is int:
         if y >= 0:
-            return _integer_power(x, y)
+            return integer_power(x, y)
         if x in (1, -1):
             return x if y % 2 else 1
         if x == 0:
@@ -306,8 +252,8 @@ def caret(x: Number, y: Number) -> Number:
 
 def shift_left(x: Number, y: Number) -> int:
     u, v = _int(x), _int(y)
-    if u and v + u.bit_length() > MAX_BITS:
-        raise resource_error("memory", f"an integer of {v + u.bit_length():,} bits is too long")
+    if u and v > 0:
+        require_bits(v + u.bit_length())
     return u << v if v >= 0 else u >> -v
 
 
@@ -410,8 +356,8 @@ BINARY: dict[Functor, Callable[[Number, Number], Number]] = {
         "xor": lambda x, y: _int(x) ^ _int(y),
         "min": lambda x, y: _pick(x, y, larger=False),
         "max": lambda x, y: _pick(x, y, larger=True),
-        "gcd": common_divisor,
-        "lcm": _common_multiple,
+        "gcd": lambda x, y: common_divisor(_int(x), _int(y)),
+        "lcm": lambda x, y: common_multiple(_int(x), _int(y)),
         "atan2": _real2(math.atan2),
         "atan": _real2(math.atan2),
         "log": _real2(lambda b, x: _log(x) / _log(b)),

@@ -19,20 +19,25 @@ class UnknownPredicate(PrologError, ProgramError):
     """A call of a predicate that no clause defines: a flaw of the program, and an ISO error."""
 
 
-def _text(term: Term) -> str:
+def short_text(term: Term) -> str:
+    """A term as text for a message, cut where it is long."""
     from deepprooflog.syntax.writer import write_term
 
+    root = deref(term)
     try:
-        text = write_term(deref(term), quoted=True)
+        text = write_term(root, quoted=True)
     except PrologError:
-        return "a term that contains itself"
+        # It contains itself, or is longer than any memory: what it is a compound of is said.
+        assert type(root) is Struct
+        args = ["…" if type(deref(a)) is Struct else short_text(a) for a in root.args[:3]]
+        text = f"{root.functor.name}({','.join(args)}{',…' * (len(root.args) > 3)})"
     return text if len(text) <= 200 else text[:197] + "..."
 
 
 def iso_error(formal: Term, message: str) -> PrologError:
     """`error(formal, _)` with a message in plain words."""
     term = Struct(ERROR, (formal, Var()))
-    return PrologError(f"{_text(formal)}: {message}", term=term)
+    return PrologError(f"{short_text(formal)}: {message}", term=term)
 
 
 def instantiation_error(message: str = "an argument is not bound enough") -> PrologError:
@@ -60,7 +65,7 @@ def type_error(expected: str, culprit: Term) -> PrologError:
         shown = name if deref(shown.args[1]) == 0 else shown
     words = _EXPECTED.get(expected, f"of type {expected}")
     formal = Struct(_TYPE_ERROR, (Atom(expected), culprit))
-    return iso_error(formal, f"'{_text(shown)}' is not {words}")
+    return iso_error(formal, f"'{short_text(shown)}' is not {words}")
 
 
 def type_error_term(expected: Term, culprit: Term) -> PrologError:
@@ -68,7 +73,7 @@ def type_error_term(expected: Term, culprit: Term) -> PrologError:
     if type(expected) is Atom:
         return type_error(expected.name, culprit)
     formal = Struct(_TYPE_ERROR, (expected, culprit))
-    return iso_error(formal, f"'{_text(culprit)}' is not of type {_text(expected)}")
+    return iso_error(formal, f"'{short_text(culprit)}' is not of type {short_text(expected)}")
 
 
 def existence_error(kind: str, culprit: Term) -> PrologError:
@@ -79,7 +84,7 @@ def existence_error(kind: str, culprit: Term) -> PrologError:
 def domain_error(domain: str, culprit: Term) -> PrologError:
     formal = Struct(Functor("domain_error", 2), (Atom(domain), culprit))
     words = _EXPECTED.get(domain, f"in the domain {domain}")
-    return iso_error(formal, f"'{_text(culprit)}' is not {words}")
+    return iso_error(formal, f"'{short_text(culprit)}' is not {words}")
 
 
 def evaluation_error(what: str) -> PrologError:

@@ -145,8 +145,8 @@ class Training:
         now = self.under_way
         cut = batches(now.order, plan.batch)
         last = self.history[-1] if self.history else {}
-        looked = (r["validation_accuracy"] for r in self.history[::-1] if "validation_accuracy" in r)
-        accuracy = next(looked, None)
+        looked = (r.get("validation_accuracy") for r in reversed(self.history))
+        accuracy = next((a for a in looked if a is not None), None)
         seen = "" if accuracy is None else f"  validation {accuracy:.1%}"
         loss = last.get("loss", float("nan"))
         for i, batch in enumerate(cut[now.steps :], now.steps):

@@ -212,7 +212,7 @@ TRUE = Atom("true")
 FALSE = Atom("false")
 
 # Structs that a walk visits before it begins to remember them.
-MANY = 1 << 15
+MANY = 10_000
 
 _pool: list[Var] = []
 _pool_lock = threading.Lock()

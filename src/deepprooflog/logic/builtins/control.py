@@ -16,9 +16,8 @@ from deepprooflog.logic.machine import (
     Site,
     copy_term,
 )
-from deepprooflog.logic.raise_iso import ERROR, instantiation_error, type_error
+from deepprooflog.logic.raise_iso import ERROR, instantiation_error, short_text, type_error
 from deepprooflog.syntax.terms import COMMA, Atom, Functor, Struct, Term, Var, deref
-from deepprooflog.syntax.writer import write_term
 
 IF = Functor("->", 2)
 SOFT_IF = Functor("*->", 2)
@@ -178,9 +177,9 @@ def throw(m: Machine, args: Any) -> bool:
     ball = copy_term(args[0])
     if type(ball) is Var:
         raise instantiation_error("throw/1 needs a bound term")
-    error = PrologError(f"uncaught exception: {write_term(ball)}", term=ball)
+    error = PrologError(f"uncaught exception: {short_text(ball)}", term=ball)
     if type(ball) is Struct and ball.functor is ERROR:
-        error.message = f"uncaught error: {write_term(ball.args[0])}"
+        error.message = f"uncaught error: {short_text(ball.args[0])}"
     raise error
 
 

@@ -1,0 +1,218 @@
+"""The watchdog: budgets hold in code that never looks at them, and nothing arrives afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from deepprooflog.logic import garbage
+from deepprooflog.logic.budget import Budget, BudgetExceeded
+from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.watch import (
+    GRACE,
+    PRESERVED,
+    current,
+    low_on_memory,
+    resident,
+    watched,
+)
+
+
+def spin(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+def under(budget: Budget | None, work: Callable[[], object]) -> None:
+    with watched(budget):
+        work()
+
+
+def grow(kept: list[list[int]]) -> None:
+    while True:
+        kept.append([1, 2, 3])
+
+
+def out_of_memory() -> None:
+    raise MemoryError
+
+
+def test_a_loop_that_never_looks_is_ended() -> None:
+    """The error names the limit, and does not come before the deadline."""
+    began = time.monotonic()
+    with pytest.raises(BudgetExceeded, match=r"within 0\.1 s") as caught:
+        under(Budget(max_seconds=0.1), lambda: spin(60))
+    assert caught.value.limit == "max_seconds"
+    assert caught.value.hint is not None
+    assert "max_seconds" in caught.value.hint
+    assert time.monotonic() - began > 0.1 + GRACE
+
+
+def test_memory_is_limited_too() -> None:
+    """What counts is what the block adds, whatever the process held before."""
+    kept: list[list[int]] = []
+    before = resident()
+    with pytest.raises(BudgetExceeded, match="50 MB") as caught:
+        under(Budget(max_memory=50_000_000), lambda: grow(kept))
+    assert caught.value.limit == "max_memory"
+    assert resident() - before < 50_000_000 + 200_000_000
+
+
+def test_no_memory_at_all_is_the_same_error() -> None:
+    """A single allocation that fails at once says which limit it was."""
+    with pytest.raises(BudgetExceeded, match="not enough memory") as caught:
+        under(None, out_of_memory)
+    assert caught.value.limit == "max_memory"
+
+
+def test_low_memory_is_told_before_it_is_gone() -> None:
+    """Searches that can stop by themselves are told at four fifths of the limit."""
+    kept: list[list[int]] = []
+    with watched(Budget(max_memory=100_000_000)):
+        while not low_on_memory():
+            kept.append([1, 2, 3])
+        used = len(kept)
+    assert used > 100_000
+    assert not low_on_memory()
+
+
+def test_nothing_arrives_after_the_block() -> None:
+    """Blocks that end about when their time is up leave nothing behind, in any thread."""
+    wrong: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for i in range(16):
+                with contextlib.suppress(BudgetExceeded), watched(Budget(max_seconds=0.001)):
+                    spin(0.001 + GRACE + 0.003 * (i - 8))
+                spin(0.002)
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    spin(0.1)
+    assert not wrong
+    assert current() is None
+
+
+def test_the_tighter_of_nested_blocks_wins() -> None:
+    """Inside and outside: whichever ends first ends the work, and its limit is named."""
+    long, short = Budget(max_seconds=60), Budget(max_seconds=0.05)
+    for outer, inner in ((long, short), (short, long)):
+        with pytest.raises(BudgetExceeded, match=r"0\.05 s"):
+            under(outer, lambda inner=inner: under(inner, lambda: spin(60)))
+
+
+def test_an_interruption_that_was_swallowed_comes_again() -> None:
+    """Code that catches every exception is ended all the same."""
+    caught: list[BudgetExceeded] = []
+
+    def deaf() -> None:
+        while True:
+            try:
+                spin(60)
+            except BudgetExceeded as error:
+                caught.append(error)
+                if len(caught) == 2:
+                    raise
+
+    with pytest.raises(BudgetExceeded):
+        under(Budget(max_seconds=0.05), deaf)
+    assert len(caught) == 2
+
+
+def test_other_threads_go_on() -> None:
+    """Only the thread whose time is up is interrupted."""
+    done: list[str] = []
+
+    def patient() -> None:
+        with watched(Budget(max_seconds=60)):
+            spin(0.4)
+            done.append("patient")
+
+    thread = threading.Thread(target=patient)
+    thread.start()
+    with pytest.raises(BudgetExceeded):
+        under(Budget(max_seconds=0.05), lambda: spin(60))
+    thread.join()
+    assert done == ["patient"]
+
+
+def test_without_limits_no_block_is_watched() -> None:
+    """Budgets of goals and steps alone start nothing."""
+    with watched(Budget(max_goals=10, max_steps=10)) as budget:
+        assert current() is None
+        assert budget.deadline is None
+
+
+def test_state_is_put_back_after_an_interruption() -> None:
+    """What a block inside the work did not get to put back, the watch does."""
+    state = ["on"]
+    PRESERVED.append((lambda: state[0], lambda value: state.__setitem__(0, value)))
+
+    def work() -> None:
+        state[0] = "off"
+        garbage.restore(garbage.depth() + 1)
+        spin(60)
+
+    try:
+        with pytest.raises(BudgetExceeded):
+            under(Budget(max_seconds=0.05), work)
+    finally:
+        PRESERVED.pop()
+    assert state == ["on"]
+    assert gc.isenabled()
+
+
+def test_the_collector_comes_back_when_the_last_thread_has_ended() -> None:
+    """Blocks of several threads overlap in any order."""
+    assert gc.isenabled()
+    first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
+    seen: list[bool] = []
+
+    def first() -> None:
+        with no_collection():
+            first_in.set()
+            second_in.wait()
+        first_out.set()
+
+    def second() -> None:
+        first_in.wait()
+        with no_collection():
+            second_in.set()
+            first_out.wait()
+            seen.append(gc.isenabled())
+
+    threads = [threading.Thread(target=f) for f in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [False]
+    assert gc.isenabled()
+
+
+def test_the_collector_survives_many_threads() -> None:
+    """However blocks interleave, it is on in the end."""
+
+    def work() -> None:
+        for _ in range(300):
+            with no_collection(), no_collection():
+                pass
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert gc.isenabled()
