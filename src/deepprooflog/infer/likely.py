@@ -121,6 +121,7 @@ def _by_prefixes(
     try:
         for answer, log in search:
             found.append((_interned(answer, interner), log, True))
+            search.listed()
             if len(found) == top:
                 break
     except (Spent, BudgetExceeded):

@@ -67,7 +67,7 @@ class PrefixSearch:
         self.moves = moves
         self.left = states
         self._budget = (budget or Budget()).start()
-        self._continuing: Prefix | None = None
+        self._leaving: Prefix | None = None
         self._heap: list[tuple[float, int, int, Prefix]] = []
         self._pushed = 0
         # More moves than this without deciding a place: a cycle that binds other places for ever.
@@ -83,23 +83,29 @@ class PrefixSearch:
     def others(self) -> float:
         """No answer that has not come up is more probable than this (a logarithm)."""
         first = self._heap[0][3].bound if self._heap else -math.inf
-        # A watchdog may end the search while a prefix is replaced by its continuations.
-        return first if self._continuing is None else max(first, self._continuing.bound)
+        # A watchdog may come when a prefix has left the heap, but not yet for what replaces it.
+        return first if self._leaving is None else max(first, self._leaving.bound)
 
     def __iter__(self) -> Iterator[tuple[tuple[Term, ...], float]]:
         while self._heap:
             prefix = self._heap[0][3]
             if prefix.whole:
+                self._leaving = prefix
                 heappop(self._heap)
                 yield answer_of(prefix.last), prefix.bound
+                self._leaving = None
                 continue
             # The prefix leaves the heap only when its continuations are there.
             below = self._continued(prefix)
-            self._continuing = prefix
+            self._leaving = prefix
             heappop(self._heap)
             for child in below:
                 self._add(child)
-            self._continuing = None
+            self._leaving = None
+
+    def listed(self) -> None:
+        """Called when the answer that came up last is kept: it is no longer one of the others."""
+        self._leaving = None
 
     def dive(self, limit: int) -> tuple[tuple[Term, ...], float] | None:
         """A whole answer in haste: the best prefix, continued by the best place after place."""

@@ -131,16 +131,16 @@ class Code:
         return found
 
 
-# Weak on both sides: code refers to its program weakly, so that both die together.
-_codes: weakref.WeakKeyDictionary[Any, dict[tuple[bool, bool, bool], Code]]
-_codes = weakref.WeakKeyDictionary()
+# Weak on both sides: code refers to its program weakly, so that both die together. What drops an
+# entry is a method of the dictionary itself, which no watchdog can interrupt.
+_codes: dict[weakref.ref[Any], dict[tuple[bool, bool, bool], Code]] = {}
 
 
 def code_for(program: Database, *, guarded: bool, compiled: bool, occurs_check: bool) -> Code:
     """The program's code under these settings, made on first use."""
-    codes = _codes.get(program)
+    codes = _codes.get(weakref.ref(program))
     if codes is None:
-        codes = _codes[program] = {}
+        codes = _codes.setdefault(weakref.ref(program, _codes.pop), {})
     key = (guarded, compiled, occurs_check)
     code = codes.get(key)
     if code is None:
