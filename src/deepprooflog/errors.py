@@ -113,6 +113,10 @@ class Inexact(ProofLogError):
         self.found = found or {}
 
 
+class Rounded(Inexact):
+    """All derivations were counted, but rounding may be off by more than 1e-9 of the result."""
+
+
 class ModelError(ProofLogError):
     """A network, scorer or tensor does not fit the program."""
 

@@ -183,6 +183,8 @@ def test_rounding_that_hides_the_value_is_said() -> None:
     with pytest.raises(dpl.Inexact, match="rounding") as caught:
         dpl.prob(program, "p")
     assert caught.value.lower <= 0.5
+    with pytest.raises(dpl.Inexact, match="rounding hides the probabilities"):
+        dpl.answers(program, "p")
 
 
 @pytest.mark.parametrize(

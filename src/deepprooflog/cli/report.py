@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Mapping
 
-from deepprooflog.errors import Inexact, ProofLogError
+from deepprooflog.errors import Inexact, ProofLogError, Rounded
 from deepprooflog.proof.text import probability_text
 from deepprooflog.terminal import Own, json_visible
 
@@ -84,7 +84,10 @@ def note(message: str) -> None:
 
 
 def budget_note(error: ProofLogError, arguments: argparse.Namespace) -> None:
-    """Say what the budget cut off and which option to raise."""
+    """Say what the budget cut off and which option to raise, or what rounding hides."""
+    if isinstance(error, Rounded):
+        note(f"not exact: {error.message}\ntry: {error.hint}")
+        return
     reached = getattr(error, "limit", None)
     options = {
         "max_goals": ("--max-goals", arguments.max_goals),

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deepprooflog.errors import Inexact, ProgramError
+from deepprooflog.errors import Inexact, ProgramError, Rounded
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import RECURSION
 from deepprooflog.graph.goalgraph import GoalGraph
@@ -157,23 +157,22 @@ def _all_answers(
 ) -> dict[tuple[Term, ...], float]:
     """The log probabilities from these and their errors, where all answers are exact."""
     logs: dict[tuple[Term, ...], float] = {}
-    hidden: tuple[Term, ...] | None = None
+    worst = 0.0
     for answer, (log, error) in found.items():
-        check_one(log, f"the answer {_answer_text(answer)}")
+        check_one(log, f"the answer ({', '.join(map(write_term, answer))})")
         off = _told(log, error)
-        if off:
-            hidden = answer
+        worst = max(worst, off)
         logs[answer] = min(log, 0.0) - off
-    if stopped is None and hidden is None:
+    if stopped is None and not worst:
         return logs
     lower = math.fsum(math.exp(v) for v in logs.values())
     if stopped is None:
-        assert hidden is not None
-        raise Inexact(
-            f"rounding hides the probability of the answer {_answer_text(hidden)}",
+        raise Rounded(
+            f"rounding hides the probabilities of the answers: they may be off by {worst:.2g} of "
+            "what they are",
             lower=lower,
             upper=None,
-            hint="measure() of the ground query gives bounds",
+            hint="exact_fraction() computes without rounding, one answer at a time",
             found=logs,
         )
     raise Inexact(
@@ -185,10 +184,6 @@ def _all_answers(
     )
 
 
-def _answer_text(answer: tuple[Term, ...]) -> str:
-    return f"({', '.join(map(write_term, answer))})"
-
-
 def require_exact(result: Success, goal: Goal) -> float:
     """The log probability, or Inexact with bounds and what to raise."""
     if result.exact:
@@ -196,7 +191,7 @@ def require_exact(result: Success, goal: Goal) -> float:
     upper = result.upper
     shown = "unknown" if upper is None else f"{upper:.6g}"
     if result.stopped is None:
-        raise Inexact(
+        raise Rounded(
             f"rounding hides the probability of {goal_text(goal)}: it is between "
             f"{result.lower:.9g} and {'unknown' if upper is None else f'{upper:.9g}'}",
             lower=result.lower,
