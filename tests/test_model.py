@@ -177,6 +177,29 @@ def test_a_bank_can_be_replaced(adder: dpl.Model) -> None:
         compiled.with_bank(bank[:1])  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("picture", [torch.ones(5).to_sparse(), torch.empty(5, device="meta")])
+def test_a_tensor_that_is_no_array_of_numbers(adder: dpl.Model, picture: Tensor) -> None:
+    goal = dpl.goal("add(X, X, [2], 0)", X=[picture])
+    for ask in (adder.prob, adder.compile, adder.best_proof):
+        with pytest.raises(dpl.ModelError, match="is no tensor: it is not an array of numbers"):
+            ask(goal)
+    compiled = adder.compile(dpl.goal("add(X, X, [2], 0)", X=[torch.ones(5)]))
+    with pytest.raises(dpl.ModelError, match="is no tensor"):
+        compiled.with_bank([picture])
+    with pytest.raises(dpl.ModelError, match="is no bank of tensors"):
+        compiled.with_bank(torch.tensor(1.0))
+
+
+def test_arrays_that_are_turned_round_or_of_another_machine(adder: dpl.Model) -> None:
+    row = np.arange(5.0, dtype=np.float32)
+    turned = row[::-1].copy()[::-1]
+    plain, *others = (
+        adder.prob(dpl.goal("add(X, X, [2], 0)", X=[a]))
+        for a in (torch.tensor(row), row, turned, row.astype(">f4"))
+    )
+    assert others == pytest.approx([plain] * 3)
+
+
 def test_the_same_picture_is_read_once() -> None:
     rows: list[int] = []
 

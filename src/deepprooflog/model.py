@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError, ProgramError
 from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.infer.bank import tensor_of
 from deepprooflog.infer.batch import Compiled, batch_log_prob, compile_batch
 from deepprooflog.infer.best import best_derivation
 from deepprooflog.infer.likely import STEPS, By, likely_answers
@@ -273,7 +274,7 @@ class Weigher:
     def __init__(self, model: Model, query: Query) -> None:
         self.model = model
         device = model.labels.logits.device
-        self.bank = [torch.as_tensor(t).to(device) for t in query.tensors]
+        self.bank = [tensor_of(t).to(device) for t in query.tensors]
 
     def __call__(self, graph: GoalGraph | None, choices: Sequence[Choice]) -> NDArray[np.float64]:
         model = self.model

@@ -8,6 +8,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+import deepprooflog as dpl
+
 ROOT = Path(__file__).parent.parent.parent
 
 TOKEN = re.compile(
@@ -54,14 +56,22 @@ def corpus() -> list[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 texts[node.value] = None
-    return [t for t in texts if len(t) < 3000 and re.search(r"::|:-|-->|\w\(.*\)\.", t)]
+    likely = [t for t in texts if len(t) < 3000 and re.search(r"::|:-|-->|\w\(.*\)\.", t)]
+    return [t for t in likely if _readable(t)]
+
+
+def _readable(text: str) -> bool:
+    try:
+        return bool(dpl.Program(text).predicates)
+    except dpl.ProofLogError:
+        return False
 
 
 def queries(text: str, rng: random.Random) -> list[str]:
     """A query of a predicate the text names, and sometimes one of a few others."""
     heads = re.findall(r"([a-z][A-Za-z0-9_]*)\(([^()]*)\)", text)
     found = ["p(X)"]
-    if heads:
+    if heads and rng.random() < 0.95:
         name, given = rng.choice(heads)
         arity = given.count(",") + 1
         inside = [rng.choice(["X", "Y", "a", "[a,b]", "1", "_"]) for _ in range(arity)]
@@ -75,7 +85,7 @@ def queries(text: str, rng: random.Random) -> list[str]:
 
 def mutated(text: str, rng: random.Random) -> str:
     """The text with one to four things done to it."""
-    for _ in range(rng.choice([1, 1, 2, 3, 4])):
+    for _ in range(rng.choice([1, 1, 1, 1, 2, 3])):
         text = rng.choices(
             [_tokens, _characters, _numbers, _nested, _long], weights=[60, 20, 10, 4, 1]
         )[0](text, rng)
@@ -130,7 +140,7 @@ def _numbers(text: str, rng: random.Random) -> str:
 
 
 def _nested(text: str, rng: random.Random) -> str:
-    n = rng.choice([10, 100, 1000, 3000, 3000, 100_000])
+    n = rng.choice([10, 30, 100, 100, 1000, 1000, 3000] * 4 + [100_000])
     deep = rng.choice(
         [("f(", "a", ")"), ("[", "", "]"), ("(", "p", ")"), ("- ", "1", ""), ("\\+ ", "p", ""),
          ("{", "a", "}"), ("f(a,", "b", ")"), ("(p,", "p", ")"), ("1+", "1", ""), ("(", "", ""),

@@ -9,6 +9,7 @@ import inspect
 import io
 import itertools
 import json
+import random
 import resource
 import sys
 import traceback
@@ -24,8 +25,12 @@ MEMORY = 8 * 2**30
 def questions(program: dpl.Program, query: str) -> dict[str, Callable[[], object]]:
     """Every way of asking a query, by name."""
 
+    made: list[dpl.Model] = []
+
     def model() -> dpl.Model:
-        return dpl.Model(program)
+        if not made:
+            made.append(dpl.Model(program))
+        return made[0]
 
     return {
         "prob": lambda: dpl.prob(program, query, budget=BUDGET),
@@ -45,8 +50,11 @@ def questions(program: dpl.Program, query: str) -> dict[str, Callable[[], object
     }
 
 
-def tried(text: str, queries: list[str]) -> list[str]:
-    """What went wrong: any exception that is not the library's own."""
+def tried(text: str, queries: list[str], draw: float) -> list[str]:
+    """What went wrong: any exception that is not the library's own.
+
+    Each query is asked in three ways; `draw`, from 0 to 1, says which.
+    """
     broken: list[str] = []
 
     def attempt(name: str, do: Callable[[], object]) -> object:
@@ -64,7 +72,8 @@ def tried(text: str, queries: list[str]) -> list[str]:
     program = attempt("read", lambda: dpl.Program(text))
     if isinstance(program, dpl.Program):
         for query in queries:
-            for name, ask in questions(program, query).items():
+            ways = list(questions(program, query).items())
+            for name, ask in random.Random(draw).sample(ways, 3):
                 attempt(name, ask)
     return broken
 
@@ -77,7 +86,7 @@ def main() -> None:
     for line in sys.stdin:
         case = json.loads(line)
         sys.stdout = io.StringIO()  # what programs write
-        broken = tried(case["text"], case["queries"])
+        broken = tried(case["text"], case["queries"], case["draw"])
         sys.stdout = out
         print(json.dumps(broken), flush=True)
 

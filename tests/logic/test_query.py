@@ -51,6 +51,11 @@ def test_what_is_no_goal(text: str) -> None:
         parse_query(text)
 
 
+def test_an_error_at_a_number_of_thousands_of_digits() -> None:
+    with pytest.raises(SyntaxProblem, match="found a number"):
+        parse_query("p(X) 1" + "0" * 5000)
+
+
 def test_a_syntax_error_points_into_the_query() -> None:
     with pytest.raises(SyntaxProblem) as caught:
         parse_query("p(X, )")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,18 +13,44 @@ from deepprooflog.errors import ModelError
 Bank = Tensor | list[Tensor]
 
 
+def tensor_of(value: object) -> Tensor:
+    """A tensor, or an array of numpy as one: also one that is turned round or of another machine.
+
+    >>> tensor_of(np.array([1, 2, 3], dtype=">i4")[::-1]).tolist()
+    [3, 2, 1]
+    """
+    try:
+        if isinstance(value, np.ndarray):
+            return torch.as_tensor(np.array(value, dtype=value.dtype.newbyteorder("=")))
+        tensor = torch.as_tensor(value)
+        if tensor.is_meta or tensor.layout != torch.strided or tensor.is_quantized:
+            raise ValueError("it is not an array of numbers in memory")
+        return tensor
+    except (TypeError, ValueError, RuntimeError, OverflowError, AttributeError) as reason:
+        raise ModelError(
+            f"a {type(value).__name__} in a goal is no tensor: {reason}",
+            hint="pass tensors, or arrays of numbers; to_dense() or dequantize() makes plain ones",
+        ) from None
+
+
 def stacked(tensors: Sequence[object]) -> Bank:
     """The tensors as a bank."""
-    bank = [torch.as_tensor(t) for t in tensors]
+    bank = [tensor_of(t) for t in tensors]
     shapes = {(tuple(t.shape), t.dtype, t.device) for t in bank}
     return torch.stack(bank) if len(shapes) == 1 else bank
 
 
 def replaced(bank: Bank, tensors: Sequence[Tensor] | Tensor) -> Bank:
     """Other tensors in place of a bank's: as many as it has."""
+    fits = tensors.ndim > 0 if isinstance(tensors, Tensor) else isinstance(tensors, Sequence)
+    if not fits:
+        raise ModelError(
+            f"a {type(tensors).__name__} is no bank of tensors",
+            hint="a list of tensors, or one tensor with a row for each",
+        )
     if len(tensors) != len(bank):
         raise ModelError(f"the batch has {len(bank)} tensors, not {len(tensors)}")
-    return tensors if isinstance(tensors, Tensor) else list(tensors)
+    return tensors if isinstance(tensors, Tensor) else [tensor_of(t) for t in tensors]
 
 
 def moved(bank: Bank, device: torch.device) -> Bank:

@@ -27,8 +27,10 @@ def selection(select: Select, goals: int) -> Int[Tensor, "selected"]:
     """
     try:
         index = torch.as_tensor(select)
-    except (TypeError, ValueError, RuntimeError) as reason:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as reason:
         raise ModelError(f"goals cannot be selected by this: {reason}", hint=HINT) from None
+    if index.layout != torch.strided or index.is_meta:
+        raise ModelError("goals cannot be selected by a sparse or empty tensor", hint=HINT)
     if index.ndim != 1:
         raise ModelError(
             f"a selection of goals has one dimension, not {index.ndim}: {list(index.shape)}",

@@ -364,7 +364,8 @@ def _show(token: Token) -> str:
     if token.kind is Kind.STRING:
         return "a string"
     if token.kind is Kind.NUMBER:
-        return "a number" if isinstance(token.value, Float) else f"the number {token.value}"
+        short = isinstance(token.value, int) and abs(token.value) < 10**30
+        return f"the number {token.value}" if short else "a number"
     if token.kind is Kind.VARIABLE:
         return f"the variable {token.value}"
     return f"'{token.value}'"
