@@ -110,6 +110,8 @@ def test_a_neural_grammar_rule() -> None:
         ("?- p.", "clauses, not queries"),
         (":- foo(1).", "directive foo"),
         (":- dynamic(3).", "not a predicate indicator"),
+        (":- dynamic(p/(-1)).", "not a predicate indicator"),
+        (f":- dynamic(p/1{'0' * 5000}).", "not a predicate indicator"),
         ("0.6 :: p. 0.6 :: p.", r"labels of p/0 for p add up to 1\.2"),
         ("0.6 :: p(X, a). 0.6 :: p(Y, a).", r"add up to 1\.2"),
         ("0.5 :: p(a). p(b).", "mixes labelled and plain"),

@@ -20,6 +20,7 @@ from deepprooflog.graph.components import strong_components
 from deepprooflog.infer.elimination import UNIT, NoLimit, factor, solve_transposed
 from deepprooflog.infer.newton import Local, NoSolution, solve_linear, solve_newton
 from deepprooflog.infer.ordering import order_states
+from deepprooflog.infer.rescale import rescaled
 from deepprooflog.infer.wide import normal, to_float
 from deepprooflog.logic.choice import Choice
 
@@ -90,6 +91,18 @@ def solve(system: System, weights: Floats, order: list[Block] | None = None) -> 
 
 def solve_bounded(system: System, weights: Floats, order: list[Block] | None = None) -> Solution:
     """The log of the least solution, with its rounding error."""
+    solution = _solve_in_order(system, weights, order)
+    again = rescaled(system, weights, solution.log)
+    if again is None:
+        return solution
+    scaled, shift = again
+    moved = _solve_in_order(system, scaled, order)
+    # The shifts round every weight once more, by a share of their own size.
+    size = 1 + float(np.abs(shift).max())
+    return Solution(moved.log + shift, size * (moved.error + 8 * UNIT))
+
+
+def _solve_in_order(system: System, weights: Floats, order: list[Block] | None) -> Solution:
     log = np.full(system.unknowns + 1, -math.inf)  # the last entry is the absent factor
     log[-1] = 0.0
     error = np.zeros(system.unknowns + 1)

@@ -40,6 +40,9 @@ GRAMMAR_SLASH = Functor("//", 2)
 DYNAMIC = Functor("dynamic", 1)
 TABLE = Functor("table", 1)
 
+# Arguments of a predicate that is declared.
+MOST_ARGUMENTS = 1_000_000
+
 # Labels of one call may exceed 1 by rounding only.
 TOLERANCE = 1e-9
 
@@ -213,7 +216,7 @@ def _specs(term: Term) -> Iterator[Functor]:
         t = deref(todo.pop())
         if type(t) is Struct and t.functor is SLASH:
             name, arity = deref(t.args[0]), deref(t.args[1])
-            if type(name) is Atom and type(arity) is int:
+            if type(name) is Atom and type(arity) is int and 0 <= arity <= MOST_ARGUMENTS:
                 yield Functor(name.name, arity)
                 continue
         if type(t) is Struct and t.functor.name == ",":
