@@ -7,8 +7,9 @@ import random
 # What a reader is most likely to stumble over, as bytes and as text.
 ODD = [
     b"\x00", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\r", b"\n", b"\t", b"'", b'"', b"\\", b"(",
-    b")", b"[", b"]", b"{", b"}", b",", b".", b":-", b"->", b"<=", b"%", b"#", b"-1", b"NaN", b"1e999",
-    b"9" * 400, b"null", b"true", b"[" * 3000, b"\xed\xa0\x80", "\u202e".encode(), b"\x1b[2J",
+    b")", b"[", b"]", b"{", b"}", b",", b".", b":-", b"->", b"<=", b"%", b"#", b"-1", b"NaN",
+    b"1e999", b"9" * 400, b"null", b"true", b"[" * 3000, b"\xed\xa0\x80", "\u202e".encode(),
+    b"\x1b[2J",
 ]  # fmt: skip
 
 

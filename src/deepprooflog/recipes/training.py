@@ -145,8 +145,9 @@ class Training:
         now = self.under_way
         cut = batches(now.order, plan.batch)
         last = self.history[-1] if self.history else {}
-        looked = (r.get("validation_accuracy") for r in reversed(self.history))
-        accuracy = next((a for a in looked if a is not None), None)
+        key = "validation_accuracy"
+        looked = (r[key] for r in self.history[::-1] if key in r)
+        accuracy = next(looked, None)
         seen = "" if accuracy is None else f"  validation {accuracy:.1%}"
         loss = last.get("loss", float("nan"))
         for i, batch in enumerate(cut[now.steps :], now.steps):
