@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import urllib.request
+from http.client import IncompleteRead
 from pathlib import Path
 
 import pytest
 
+from deepprooflog.data import fetch as fetching
 from deepprooflog.data.fetch import fault, fetch
 from deepprooflog.data.places import find
 from deepprooflog.data.sources import MNIST, File, Source
@@ -89,3 +91,39 @@ def test_a_wrong_checksum_leaves_no_file(nowhere: Path) -> None:
 def test_checksums_of_mnist(data_dir: Path) -> None:
     for file in MNIST.files:
         assert fault((data_dir / "mnist" / file.name).read_bytes(), file) is None
+
+
+def test_any_failure_of_one_address_is_the_next_ones_turn(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that is no error of the network: http.client's, a codec's, a bug's."""
+    (nowhere / "right").mkdir()
+    (nowhere / "right" / "a.gz").write_bytes(PACKED)
+    whole = urllib.request.urlopen
+    calls = []
+
+    def broken(url: str, timeout: float) -> object:
+        calls.append(timeout)
+        if len(calls) <= 3:
+            raise [IncompleteRead(b"x"), ValueError("odd"), AssertionError("bug")][len(calls) - 1]
+        return whole(url, timeout=timeout)
+
+    monkeypatch.setattr(urllib.request, "urlopen", broken)
+    absent = nowhere / "absent"
+    assert fetch(source(absent, absent, absent, nowhere / "right"), say=lambda _: None)
+    assert calls == [fetching.SILENT_AT_MOST] * 4
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "message"),
+    [("BYTES_AT_MOST", 3, "more than 3 bytes"), ("SECONDS_AT_MOST", -1.0, "not done after")],
+)
+def test_downloads_are_bounded(
+    limit: str, value: float, message: str, nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (nowhere / "served").mkdir()
+    (nowhere / "served" / "a.gz").write_bytes(PACKED)
+    monkeypatch.setattr(fetching, limit, value)
+    with pytest.raises(DataError, match=message):
+        fetch(source(nowhere / "served"), say=lambda _: None)
+    assert list((nowhere / "cache/deepprooflog/things").iterdir()) == []
