@@ -136,3 +136,17 @@ digits([D]) --> digit(D).
 digit(D) --> [D], { integer(D) }.
 anything([]) --> [].
 anything([H|T]) --> [H], anything(T).
+
+% Lambdas, and grammar bodies that are variables.
+scaled(N, Xs, Ys) :- maplist([X, Y]>>(Y is X * N), Xs, Ys).
+paired(Z, Xs, Ys) :- maplist({Z}/[X, X-Z]>>true, Xs, Ys).
+total(Xs, T) :- foldl([X, A, B]>>(B is A + X), Xs, 0, T).
+above(N, Xs, Ys) :- include([X]>>(X > N), Xs, Ys).
+curried(X, Y, Z) :- F = [A]>>([B, C]>>(C is A * B)), call(F, X, Y, Z).
+twice(G) --> G, G.
+several([]) --> [].
+several([G|Gs]) --> G, several(Gs).
+optional(G) --> G ; [].
+checked(T, X) :- must_be(T, X), format(atom(_), "~w~t~10|~a", [X, ok]).
+general(X, Y) :- subsumes_term(X, Y), !.
+general(_, none).

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from deepprooflog.errors import Notice
+from deepprooflog.logic import dispatch
 from deepprooflog.logic.program import Program
 from logic.swi_goals import assert_agree, our_outcome, swi_outcomes
 
@@ -67,8 +68,15 @@ def test_every_program_is_run_or_named(conformance_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("name", GOALS)
-def test_as_swi_prolog(name: str, swipl: str, conformance_dir: Path, tmp_path: Path) -> None:
+def test_as_swi_prolog(
+    name: str,
+    swipl: str,
+    conformance_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The same answers in the same order, interpreted and compiled."""
+    monkeypatch.setattr(dispatch, "WARM", 1)
     text = (conformance_dir / "swi_bench" / f"{name}.pl").read_text("utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Notice)

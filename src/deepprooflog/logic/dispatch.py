@@ -17,8 +17,9 @@ from deepprooflog.logic.interpret import enter_clause
 from deepprooflog.logic.machine import Args, Choice, Frame, Machine, Origin, Run
 from deepprooflog.syntax.terms import Struct, Var
 
-# A clause is compiled when it is entered for this time; before that it is interpreted.
-WARM = 3
+# A clause is compiled when it is entered for this time; before that it is interpreted. Compiling
+# costs about what so many interpreted entries cost more than compiled ones.
+WARM = 32
 
 Enter: TypeAlias = Callable[[Machine, Args, Any, int], Any]
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from deepprooflog.errors import Notice, ProgramError
 from deepprooflog.logic.builtins import CONTROL, DET, NONDET, PROTECTED, TRANSPARENT, known_functors
+from deepprooflog.logic.builtins.registry import QUICK
 from deepprooflog.logic.clause import Clause, Neural
 from deepprooflog.logic.dispatch import indexed
 from deepprooflog.logic.index import Entries
@@ -162,7 +163,17 @@ def _builtin(functor: Functor) -> Run | None:
     nondet = NONDET.get(functor)
     if nondet is not None:
         solutions = nondet
-        return lambda machine, args, cont: machine.iterate(solutions(machine, args), cont)
+        quick = QUICK.get(functor)
+        if quick is None:
+            return lambda machine, args, cont: machine.iterate(solutions(machine, args), cont)
+
+        def run_nondet(machine: Machine, args: Args, cont: Any) -> Frame | None:
+            held = quick(machine, args)
+            if held is None:
+                return machine.iterate(solutions(machine, args), cont)
+            return cont if held else None
+
+        return run_nondet
     return None
 
 

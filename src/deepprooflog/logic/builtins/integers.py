@@ -24,7 +24,14 @@ def require_integer(term: Term) -> int:
     raise type_error("integer", term)
 
 
-@nondet("between", 3)
+def _is_between(m: Machine, args: Any) -> bool | None:
+    low, high, x = (deref(a) for a in args)
+    if type(low) is int and type(high) is int and type(x) is int:
+        return low <= x <= high
+    return None
+
+
+@nondet("between", 3, quick=_is_between)
 def between(m: Machine, args: Any) -> Solutions:
     low = require_integer(args[0])
     top = deref(args[1])

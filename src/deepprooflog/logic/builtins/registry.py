@@ -1,8 +1,9 @@
 """The tables of builtins, filled by the modules beside this one.
 
 `DET` holds tests with at most one solution. A generator in `NONDET` yields once for each solution,
-or returns True for a last one, which leaves no choice. A construct in `CONTROL` works on the
-machine itself and gives the next frame.
+or returns True for a last one, which leaves no choice. A test in `QUICK` does without the
+generator where the arguments leave at most one solution, and gives None where they do not. A
+construct in `CONTROL` works on the machine itself and gives the next frame.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     from deepprooflog.logic.machine import Frame, Machine, Site
 
 Test: TypeAlias = "Callable[[Machine, tuple[Any, ...]], bool]"
+QuickTest: TypeAlias = "Callable[[Machine, tuple[Any, ...]], bool | None]"
 Solutions: TypeAlias = "Generator[None, None, bool | None]"
 Enumerate: TypeAlias = "Callable[[Machine, tuple[Any, ...]], Solutions]"
 Construct: TypeAlias = "Callable[[Machine, Site, tuple[Any, ...], Any], Frame | None]"
 
 DET: dict[Functor, Test] = {}
 NONDET: dict[Functor, Enumerate] = {}
+QUICK: dict[Functor, QuickTest] = {}
 CONTROL: dict[Functor, Construct] = {}
 # Control constructs and ISO builtins: a program may not redefine these.
 PROTECTED: set[Functor] = set()
@@ -44,12 +47,16 @@ def det(name: str, arity: int, *, iso: bool = False) -> Callable[[Test], Test]:
     return register
 
 
-def nondet(name: str, arity: int, *, iso: bool = False) -> Callable[[Enumerate], Enumerate]:
+def nondet(
+    name: str, arity: int, *, iso: bool = False, quick: QuickTest | None = None
+) -> Callable[[Enumerate], Enumerate]:
     """Register a builtin with any number of solutions."""
 
     def register(solutions: Enumerate) -> Enumerate:
         functor = Functor(name, arity)
         NONDET[functor] = solutions
+        if quick is not None:
+            QUICK[functor] = quick
         if iso:
             PROTECTED.add(functor)
         return solutions

@@ -50,7 +50,14 @@ def functor(m: Machine, args: Any) -> bool:
     return m.unify(term, Struct(Functor(name.name, arity), fresh))
 
 
-@nondet("arg", 3, iso=True)
+def _argument_at(m: Machine, args: Any) -> bool | None:
+    number, term = deref(args[0]), deref(args[1])
+    if type(number) is not int or type(term) is not Struct or number < 0:
+        return None
+    return 0 < number <= len(term.args) and m.unify(args[2], term.args[number - 1])
+
+
+@nondet("arg", 3, iso=True, quick=_argument_at)
 def arg(m: Machine, args: Any) -> Solutions:
     number, term, value = (deref(a) for a in args)
     if type(term) is Var:
