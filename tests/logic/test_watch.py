@@ -74,9 +74,9 @@ def test_no_memory_at_all_is_the_same_error() -> None:
 def test_low_memory_is_told_before_it_is_gone() -> None:
     """Searches that can stop by themselves are told at four fifths of the limit."""
     kept: list[list[int]] = []
-    with watched(Budget(max_memory=100_000_000)):
+    with watched(Budget(max_memory=60_000_000)):
         while not low_on_memory():
-            kept.append([1, 2, 3])
+            kept.extend([1, 2, 3] for _ in range(1000))
         used = len(kept)
     assert used > 100_000
     assert not low_on_memory()
@@ -129,6 +129,19 @@ def test_an_interruption_that_was_swallowed_comes_again() -> None:
     with pytest.raises(BudgetExceeded):
         under(Budget(max_seconds=0.05), deaf)
     assert len(caught) == 2
+
+
+def test_an_interruption_taken_for_another_error_is_still_one() -> None:
+    """Code that turns every exception into one of its own does not hide the budget."""
+
+    def translating() -> None:
+        try:
+            spin(60)
+        except Exception:
+            raise TypeError("something is wrong") from None
+
+    with pytest.raises(BudgetExceeded, match=r"0\.05 s"):
+        under(Budget(max_seconds=0.05), translating)
 
 
 def test_other_threads_go_on() -> None:

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
+from deepprooflog.errors import ProofLogError
 from deepprooflog.logic import garbage
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 
@@ -104,6 +105,9 @@ class Watch:
             if error is not None:
                 for before, (_, put) in zip(self._before, PRESERVED, strict=False):
                     put(before)
+        hidden = _hidden_overrun(error)
+        if hidden is not None:
+            raise hidden from None
         if isinstance(error, MemoryError) or _torch_has_no_memory(error):
             self.limit = "max_memory"
             raise BudgetExceeded(
@@ -303,6 +307,16 @@ def size_text(size: int) -> str:
     ('500 MB', '2.5 GB', '0.005 MB')
     """
     return f"{size / 1e9:.3g} GB" if size >= 1e9 else f"{size / 1e6:.3g} MB"
+
+
+def _hidden_overrun(error: BaseException | None) -> Overrun | None:
+    """An interruption that foreign code took for an error of its own."""
+    if error is None or isinstance(error, ProofLogError):
+        return None
+    context = error.__context__
+    while context is not None and not isinstance(context, Overrun):
+        context = context.__context__
+    return context
 
 
 def _torch_has_no_memory(error: BaseException | None) -> bool:

@@ -14,7 +14,7 @@ from deepprooflog.syntax.terms import Atom, Float, Functor, Struct, Var
 _DIRECT = 600  # decimal digits; Python lets nobody set its limit below 640
 
 # Decimal digits of the longest number that is read or written: some tenths of a second of work.
-MOST_DIGITS = 5_000_000
+MOST_DIGITS = 2_000_000
 
 
 def parse_integer(digits: str) -> int:
