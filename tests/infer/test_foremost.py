@@ -16,7 +16,7 @@ from deepprooflog.infer.foremost import best_first
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start
 from deepprooflog.score.fixed import fixed_weights
-from infer.labelled_programs import Labelled, chains, layered
+from programs.labelled import Labelled, chains, layered
 
 
 def best(text: str, query: str, budget: dpl.Budget | None = None) -> float | None:

@@ -102,6 +102,7 @@ def bundle(
     track_answers: bool = False,
 ) -> Batch:
     """Explore a batch of queries (or `which` of them), each template once."""
+    budget = (budget or Budget()).start()
     groups = group(queries, which)
     goals, interner = groups.goals, groups.interner
     bundles: list[Bundle] = []

@@ -96,11 +96,7 @@ def best_steps(
     system: System, weights: Floats, unknown: int
 ) -> tuple[list[Choice], list[float]] | None:
     """The resolution steps of the best derivation of an unknown, with their log weights."""
-    path = best_productions(system, weights, unknown)
-    if path is None:
-        return None
-    path = [p for p in path if system.choices[p] is not ONE]
-    return [system.choices[p] for p in path], [float(weights[p]) for p in path]
+    return Settled(system, weights, unknown).steps(unknown)
 
 
 def best_path(graph: GoalGraph, weights: Floats, root: int) -> list[int] | None:
@@ -144,47 +140,70 @@ def _refuse_better_outside(
 
 
 def best_productions(system: System, weights: Floats, goal: int) -> list[int] | None:
-    """The productions of the best derivation of an unknown, in the order of its steps.
+    """The productions of the best derivation of an unknown, in the order of its steps."""
+    return Settled(system, weights, goal).productions(goal)
+
+
+class Settled:
+    """The best derivations of a tabled system's unknowns: of all, or of those as good as a goal's.
 
     Knuth's generalisation of Dijkstra's algorithm: unknowns are settled best first. Weights may not
     exceed 1.
     """
-    users: list[list[int]] = [[] for _ in range(system.unknowns)]
-    missing: list[int] = []
-    for p, (left, right) in enumerate(zip(system.left, system.right, strict=True)):
-        factors = {f for f in (left, right) if f >= 0}
-        missing.append(len(factors))
-        for f in factors:
-            users[f].append(p)
-    value = [-math.inf] * system.unknowns
-    chosen = [-1] * system.unknowns
-    heap: list[tuple[float, int]] = []
-    w = weights.tolist()
 
-    def offer(p: int) -> None:
-        total = w[p] + sum(value[f] for f in (system.left[p], system.right[p]) if f >= 0)
-        target = system.target[p]
-        if total > value[target] and not settled[target]:
-            value[target] = total
-            chosen[target] = p
-            heappush(heap, (-total, target))
+    def __init__(self, system: System, weights: Floats, goal: int | None = None) -> None:
+        self.system = system
+        self.weights = weights
+        self.value = [-math.inf] * system.unknowns
+        self._chosen = [-1] * system.unknowns
+        self._settled = [False] * system.unknowns
+        self._settle(goal)
 
-    settled = [False] * system.unknowns
-    for p, count in enumerate(missing):
-        if count == 0 and w[p] > -math.inf:
-            offer(p)
-    while heap and not settled[goal]:
-        _, u = heappop(heap)
-        if settled[u]:
-            continue
-        settled[u] = True
-        for p in users[u]:
-            missing[p] -= 1
-            if missing[p] == 0 and w[p] > -math.inf:
+    def _settle(self, goal: int | None) -> None:
+        system, value, settled = self.system, self.value, self._settled
+        users: list[list[int]] = [[] for _ in range(system.unknowns)]
+        missing: list[int] = []
+        for p, (left, right) in enumerate(zip(system.left, system.right, strict=True)):
+            factors = {f for f in (left, right) if f >= 0}
+            missing.append(len(factors))
+            for f in factors:
+                users[f].append(p)
+        heap: list[tuple[float, int]] = []
+        w = self.weights.tolist()
+
+        def offer(p: int) -> None:
+            total = w[p] + sum(value[f] for f in (system.left[p], system.right[p]) if f >= 0)
+            target = system.target[p]
+            if total > value[target] and not settled[target]:
+                value[target] = total
+                self._chosen[target] = p
+                heappush(heap, (-total, target))
+
+        for p, count in enumerate(missing):
+            if count == 0 and w[p] > -math.inf:
                 offer(p)
-    if not settled[goal]:
-        return None
-    return _unfold(system, chosen, goal)
+        while heap and not (goal is not None and settled[goal]):
+            _, u = heappop(heap)
+            if settled[u]:
+                continue
+            settled[u] = True
+            for p in users[u]:
+                missing[p] -= 1
+                if missing[p] == 0 and w[p] > -math.inf:
+                    offer(p)
+
+    def productions(self, unknown: int) -> list[int] | None:
+        """The productions of an unknown's best derivation, in order; None when it has none."""
+        return _unfold(self.system, self._chosen, unknown) if self._settled[unknown] else None
+
+    def steps(self, unknown: int) -> tuple[list[Choice], list[float]] | None:
+        """The resolution steps of an unknown's best derivation, with their log weights."""
+        path = self.productions(unknown)
+        if path is None:
+            return None
+        choices = self.system.choices
+        path = [p for p in path if choices[p] is not ONE]
+        return [choices[p] for p in path], [float(self.weights[p]) for p in path]
 
 
 def _unfold(system: System, chosen: list[int], goal: int) -> list[int]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from deepprooflog.graph.explore import SHARE
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import Schedule, schedule
-from deepprooflog.infer.best import best_path, best_steps
+from deepprooflog.infer.best import Settled, best_path
 from deepprooflog.infer.ending import Ending, best_of, ending_in, log_weight
 from deepprooflog.infer.method import Method, Weigh, over_budget, write_down
 from deepprooflog.infer.moves import BindsNothing, Moves
@@ -99,8 +99,7 @@ def likely_answers(
     graph = written.graph
     if graph is None:
         assert written.table is not None
-        listed = _tabled(written.table, weigh)
-        return _most_probable(listed, top) if by == "answer" else _best_derived(listed)
+        return _tabled(written.table, weigh, top, by)
     whole = Weighed(graph, weigh(graph, graph.choices), schedule(graph))
     if by == "derivation":
         return _by_derivation(whole, interner)
@@ -184,33 +183,34 @@ def _most_probable(listed: list[Likely], top: int) -> list[Likely]:
     return [replace(one, log_others=others) for one in listed[:top]]
 
 
-def _best_derived(listed: list[Likely]) -> list[Likely]:
-    """Of all answers, most probable first, that of the best derivation."""
-    if not listed:
-        return []
-    best = max(listed, key=lambda one: math.fsum(one.log_weights))
-    others = max((one.log_prob for one in listed if one is not best), default=-math.inf)
-    return [replace(best, certain=best is listed[0], log_others=others, method="derivation")]
-
-
 def _listed(whole: Weighed, found: dict[tuple[Term, ...], float], top: int) -> list[Likely]:
     best = sorted(found.items(), key=lambda item: -item[1])[:top]
     return [_likely(whole, a, log, True, -math.inf, "answers") for a, log in best]
 
 
-def _tabled(table: Tabled, weigh: Weigh) -> list[Likely]:
-    """All answers by tables, most probable first."""
+def _tabled(table: Tabled, weigh: Weigh, top: int, by: By) -> list[Likely]:
+    """The most probable answers of those that tables list, or that of the best derivation."""
     system = table.system
     weights = weigh(None, system.choices)
     log = solve_closely(system, weights).log
-    result = []
-    for answer, unknown in sorted(table.answers.items(), key=lambda item: -float(log[item[1]])):
-        value = float(log[unknown])
+    listed = [(float(log[u]), u, a) for a, u in table.answers.items() if log[u] > -math.inf]
+    listed.sort(key=lambda one: -one[0])
+    for value, _, answer in listed[:1]:
         check_one(value, f"the answer ({', '.join(map(write_term, answer))})")
-        steps = best_steps(system, weights, unknown)
-        if steps is not None:
-            result.append(Likely(answer, value, True, -math.inf, "answers", *steps))
-    return result
+    settled = Settled(system, weights)
+
+    def likely(place: int, certain: bool, others: float, method: Way) -> Likely:
+        value, unknown, answer = listed[place]
+        steps = settled.steps(unknown)
+        assert steps is not None, "an answer of nonzero weight has a derivation"
+        return Likely(answer, value, certain, others, method, *steps)
+
+    if by == "derivation" and listed:
+        best = max(range(len(listed)), key=lambda i: settled.value[listed[i][1]])
+        others = max((one[0] for i, one in enumerate(listed) if i != best), default=-math.inf)
+        return [likely(best, best == 0, others, "derivation")]
+    others = listed[top][0] if len(listed) > top else -math.inf
+    return [likely(i, True, others, "answers") for i in range(min(top, len(listed)))]
 
 
 def _likely(

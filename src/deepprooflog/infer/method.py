@@ -47,7 +47,7 @@ FIRST = 4_000
 
 # A graph that does not branch out is likely to end: tables get one unit of work for so many of its
 # own.
-NARROW = 32
+NARROW = 128
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,7 @@ def prepare(
 
     `form="graph"` explores goal graphs without collapsing runs of certain steps.
     """
+    budget = (budget or Budget()).start()
     bank, placed = place_tensors(queries)
     interner = Interner()
     rest = list(range(len(queries)))
