@@ -51,11 +51,8 @@ def function_free(draw: st.DrawFn, rules: int = 10, facts: int = 40, queries: in
     Recursion is everywhere, so goals may grow without end: whoever explores sets a limit.
     """
     in_head, in_body, in_query = (MIXED.atoms(MIXED.terms(*n)) for n in ((1, 5), (1, 7), (1, 3)))
-    drawn = [
-        *draw(several(clauses(in_head, _bodies(in_body)), rules)),
-        *draw(several(MIXED.ground().map(clause), facts)),
-    ]
-    mixed = draw(st.permutations(drawn))
+    rule, fact = clauses(in_head, _bodies(in_body)), MIXED.ground().map(clause)
+    mixed = draw(several(st.one_of(fact, rule, *[fact] * (facts // rules - 1)), rules + facts))
     query = st.lists(in_query, min_size=1, max_size=4).map(", ".join)
     asked = draw(st.lists(query, min_size=queries, max_size=queries))
     return Asked(_program(mixed), tuple(asked))
@@ -70,9 +67,9 @@ EPISODES = Vocabulary(
 def episodes(draw: st.DrawFn) -> Asked:
     """Facts e and f, rules p, q, r and s; queries ground, open, and conjunctions."""
     mixed = EPISODES.terms(1, 3)
-    facts = several(EPISODES.ground("eeeeeffffppqqrrs").map(clause), 30)
-    rules = several(clauses(EPISODES.atoms(mixed, "ppqqrrs"), _bodies(EPISODES.atoms(mixed))), 10)
-    shuffled = draw(st.permutations([*draw(facts), *draw(rules)]))
+    fact = EPISODES.ground("eeeeeffffppqqrrs").map(clause)
+    rule = clauses(EPISODES.atoms(mixed, "ppqqrrs"), _bodies(EPISODES.atoms(mixed)))
+    shuffled = draw(several(st.one_of(fact, rule, fact, fact), 40))
     known = [draw(EPISODES.ground(name)) for name in "epqrsf"]
     asked = [draw(EPISODES.atoms(mixed, name)) for name in "eppqrpq"]
     conjunction = f"{asked.pop()}, {asked.pop()}"
