@@ -1,4 +1,11 @@
-"""Recipe files: TOML with a task, its options, and cases by method and n with expected results."""
+"""Recipe files: TOML with a task, its options, cases by method and n, and results.
+
+    [reported]    what the paper gives: `source` and figures, or `none`, the reason why it has none
+    [measured]    what this recipe gave: `command`, `seeds`, `device`, `seconds` and figures, each
+                  { mean, spread } or { mean } of a single run; or `none`
+
+Figures that belong to a case are its own `reported` and `measured`.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +30,8 @@ class Recipe:
     about: str
     options: Mapping[str, Any]
     cases: tuple[Mapping[str, Any], ...]
+    reported: Mapping[str, Any]
+    measured: Mapping[str, Any]
 
     def case(self, method: object, n: object) -> Mapping[str, Any]:
         """The case of a method with the largest n that is not above this one; empty if none."""
@@ -33,7 +42,12 @@ class Recipe:
         return max(fitting, key=lambda c: int(c["n"]), default={})
 
 
-NOT_OPTIONS = ("method", "n", "reported")
+NOT_OPTIONS = ("method", "n", "reported", "measured")
+SOURCES: dict[str, dict[str, type]] = {
+    "reported": {"source": str},
+    "measured": {"command": str, "seeds": list, "device": str},
+}
+"""What a block of results must say of where its figures come from."""
 
 
 def shipped() -> list[str]:
@@ -82,4 +96,44 @@ def _recipe(name: str, file: str, text: str) -> Recipe:
         named = isinstance(case, dict) and isinstance(case.get("method"), str)
         if not named or type(case.get("n")) is not int:
             raise DataError("every [[case]] has a method and an n", file=file)
-    return Recipe(name, file, task, str(table.get("about", "")), options, tuple(cases))
+    for block in SOURCES:
+        _check_results(block, table.get(block), [c[block] for c in cases if block in c], file)
+    about, reported = str(table.get("about", "")), table.get("reported", {})
+    measured = table.get("measured", {})
+    return Recipe(name, file, task, about, options, tuple(cases), reported, measured)
+
+
+def _check_results(block: str, results: object, of_cases: list[object], file: str) -> None:
+    """Results say where they come from, and their figures are numbers."""
+    if results is None:
+        if of_cases and block == "measured":
+            raise DataError(f"a case has `{block}`, but there is no [{block}]", file=file)
+        results = {"none": "nothing is said"}
+    for each in (results, *of_cases):
+        if not isinstance(each, dict):
+            raise DataError(f"[{block}] is a table", file=file)
+        _check_figures(block, each, file)
+    assert isinstance(results, dict)
+    if isinstance(results.get("none"), str):
+        return
+    for key, kind in SOURCES[block].items():
+        if not isinstance(results.get(key), kind):
+            raise DataError(
+                f"[{block}] does not say its {key}",
+                file=file,
+                hint=f'{", ".join(SOURCES[block])} and figures; or none = "the reason"',
+            )
+
+
+def _check_figures(block: str, results: Mapping[str, Any], file: str) -> None:
+    for key, value in results.items():
+        if key in ("none", *SOURCES[block]) or key == "seconds":
+            continue
+        numbers = value.values() if isinstance(value, dict) else [value]
+        known = not isinstance(value, dict) or {"mean"} <= value.keys() <= {"mean", "spread"}
+        if not known or any(type(number) not in (int, float) for number in numbers):
+            raise DataError(
+                f"{key} of [{block}] is no figure",
+                file=file,
+                hint="a number, or { mean = 0.98, spread = 0.01 }",
+            )
