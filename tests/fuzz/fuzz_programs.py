@@ -16,7 +16,7 @@ from fuzz.mutate import corpus, mutated, queries
 from fuzz.rounds import Rounds, Tally
 
 PROMISE = "a damaged program or query gives an answer or a ProofLogError, never another exception"
-QUICK = 120
+QUICK = 100
 
 # Three questions of a second each for up to three queries; what takes longer has no end.
 PATIENCE = 60.0

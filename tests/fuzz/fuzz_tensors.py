@@ -37,7 +37,7 @@ from fuzz.tensor_terms import (
 )  # fmt: skip
 
 PROMISE = "a tensor inside any term is read as that tensor, by every method, gradients included"
-QUICK = 20
+QUICK = 8
 
 
 @dataclass

@@ -23,7 +23,7 @@ from deepprooflog.learn.smc import smc_log_prob
 from fuzz.rounds import Rounds, Tally
 
 PROMISE = "any Python value in a goal or a selection is read as what it is, or refused by name"
-QUICK = 150
+QUICK = 25
 
 PROGRAM = dpl.Program("""
 nn(net, [X], D, 0..1) :: d(X, D).
@@ -118,19 +118,31 @@ def value(rng: random.Random, depth: int = 3) -> object:
     return rng.choice([_number, _tensor, _array, _other])(rng)
 
 
+def _selection(rng: random.Random) -> list[int] | torch.Tensor | np.ndarray:
+    array = _array(rng)
+    if isinstance(array, np.ndarray) and rng.random() < 0.5:
+        return array
+    numbers = [rng.choice([True, False, 0, 1, -1, 2, -3, 2**70]) for _ in range(rng.randrange(4))]
+    return numbers if rng.random() < 0.5 else _tensor(rng)
+
+
+def _bank(rng: random.Random) -> list[torch.Tensor] | torch.Tensor:
+    return _tensor(rng) if rng.random() < 0.5 else [_tensor(rng) for _ in range(rng.randrange(3))]
+
+
 def _ask(goal: dpl.Query, model: dpl.Model, rng: random.Random) -> None:
     budget = dpl.Budget(max_goals=500, max_steps=5000, max_seconds=2)
     ways: list[Callable[[], object]] = [
         lambda: model.prob(goal, budget),
         lambda: model.log_prob([goal], budget),
-        lambda: model.log_prob([goal, goal], budget, select=value(rng)),  # type: ignore[arg-type]
+        lambda: model.log_prob([goal, goal], budget, select=_selection(rng)),
         lambda: model.answers(goal, budget),
         lambda: str(model.best_proof(goal, budget)),
         lambda: model.predict(goal, budget=budget, steps=100),
         lambda: list(dpl.solve(PROGRAM, goal, budget=budget)),
         lambda: dpl.prob(PROGRAM, goal, budget=budget),
         lambda: smc_log_prob(model, [goal], 2),
-        lambda: model.compile([goal], budget).with_bank(value(rng)),  # type: ignore[arg-type]
+        lambda: model.compile([goal], budget).with_bank(_bank(rng)),
         lambda: str(goal).encode("utf-8", "backslashreplace"),
     ]
     for way in ways:
