@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -132,6 +133,33 @@ def test_checkpoint_of_another_model(interrupted: Path) -> None:
     checkpoint.save(path, state)
     with pytest.raises(DataError, match="does not fit"):
         train_small(interrupted, resume=True)
+
+
+def test_a_run_without_checksums_is_read_with_a_notice(finished: Path, tmp_path: Path) -> None:
+    """As a version that had none wrote it."""
+    old = tmp_path / "old"
+    shutil.copytree(finished, old)
+    config = open_run(finished).config()
+    (old / "config.json").write_text(json.dumps(config))
+    raw = (finished / "checkpoint.pt").read_bytes()
+    (old / "checkpoint.pt").write_bytes(raw.split(b"\n", 1)[1])
+    with pytest.warns(UserWarning, match="no checksum") as told:
+        assert evaluate(open_run(old)) == evaluate(open_run(finished))
+    assert {str(w.message).split()[0] for w in told} == {
+        str(old / "config.json"), str(old / "checkpoint.pt"),
+    }  # fmt: skip
+
+
+def test_an_edited_configuration_is_refused(finished: Path, tmp_path: Path) -> None:
+    edited = tmp_path / "edited"
+    shutil.copytree(finished, edited)
+    text = (edited / "config.json").read_text()
+    (edited / "config.json").write_text(text.replace('"n": 2', '"n": 3'))
+    with pytest.raises(DataError, match="checksum") as found:
+        open_run(edited)
+    assert found.value.file == str(edited / "config.json")
+    (edited / "config.json").write_text(json.dumps(json.loads(text)))
+    assert open_run(edited).config() == open_run(finished).config(), "blanks are no edit"
 
 
 def test_evaluate_repeats_the_result(finished: Path) -> None:

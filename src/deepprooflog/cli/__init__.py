@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
@@ -79,8 +80,14 @@ def screens() -> Iterator[None]:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
-        yield
+    formatted = warnings.formatwarning
+    # Where in the library a warning arose helps nobody at a terminal.
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
+    try:
+        with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
+            yield
+    finally:
+        warnings.formatwarning = formatted
 
 
 def _status(arguments: argparse.Namespace) -> int:

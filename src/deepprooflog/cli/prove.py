@@ -67,5 +67,6 @@ def render(proof: Proof, form: str) -> str:
 def write(path: str, document: str) -> None:
     try:
         Path(path).write_text(document, encoding="utf-8")
-    except OSError as error:
-        raise ProofLogError(f"cannot write: {error.strerror or error}", file=path) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ProofLogError(f"cannot write: {reason}", file=path) from None

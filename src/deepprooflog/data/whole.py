@@ -97,7 +97,8 @@ def unsealed_json(text: str) -> tuple[dict[str, Any], bool] | None:
         return None
     digest, version = value.pop(SEAL, None), value.pop(VERSION, None)
     if digest is None and version is None:
-        return value, False
+        # Where they stand elsewhere in the text, its lines were moved about.
+        return None if f'"{SEAL}"' in text or f'"{VERSION}"' in text else (value, False)
     return (value, True) if version == FORMAT and digest == _digest(value) else None
 
 

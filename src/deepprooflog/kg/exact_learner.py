@@ -155,7 +155,8 @@ class ExactLearning:
         saved = time.perf_counter()
         progress.begin(self.step)
         path = self.path
-        with stopping(None if path is None else lambda: self.save(path)) as stop:
+        save = None if path is None else lambda: self.save(path)
+        with stopping(save, progress.close) as stop:
             if not self.step and not self.best["weights"] and self.validate is not None:
                 # The untrained policy is a candidate too.
                 with stop.looking():
@@ -172,7 +173,6 @@ class ExactLearning:
                     self.save(path)
                     saved = time.perf_counter()
                 stop()
-        progress.close()
         if self.best["weights"]:
             self.prover.policy.load_state_dict(self.best["weights"])
         at = self.best["step"] if self.best["weights"] else self.step

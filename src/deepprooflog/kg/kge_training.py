@@ -136,7 +136,8 @@ class KgeTraining:
         progress.begin(self.step)
         saved = time.perf_counter()
         path = self.path
-        with stopping(None if path is None else lambda: self.save(path)) as stop:
+        save = None if path is None else lambda: self.save(path)
+        with stopping(save, progress.close) as stop:
             while not self.stopped:
                 began = time.perf_counter()
                 row = self._until_next_look(progress, stop)
@@ -147,7 +148,6 @@ class KgeTraining:
                     self.save(path)
                     saved = time.perf_counter()
                 stop()
-        progress.close()
         if self.best["weights"]:
             self.model.load_state_dict(self.best["weights"])
         best = self.best["step"] if self.best["weights"] else self.step

@@ -181,7 +181,8 @@ class PpoLearning:
         saved = time.perf_counter()
         progress.begin(self.learner.iteration)
         path = self.path
-        with stopping(None if path is None else lambda: self.save(path)) as stop:
+        save = None if path is None else lambda: self.save(path)
+        with stopping(save, progress.close) as stop:
             if not self.best["weights"] and self.validate is not None:
                 # The untrained policy is a candidate too.
                 with stop.looking():
@@ -198,7 +199,6 @@ class PpoLearning:
                     self.save(path)
                     saved = time.perf_counter()
                 stop()
-        progress.close()
         self.prover.policy.load_state_dict(self.best["weights"])
         at, value = self.best["step"], self.best["value"]
         return Learned(self.learner.iteration, at, value, self.seconds, self.history)

@@ -27,6 +27,7 @@ from deepprooflog.learn.examples import (
 from deepprooflog.learn.losses import Impossible
 from deepprooflog.logic.budget import Budget
 from deepprooflog.model import Model
+from deepprooflog.terminal import Own
 
 Loss = str | Callable[[Tensor, Tensor], Tensor]
 """nll, linear, cross_entropy, or a function of log p and y."""
@@ -235,5 +236,5 @@ def _step(
 
 def _show(progress: bool, epoch: int, epochs: int, loss: float) -> None:
     if progress:
-        text = f"\repoch {epoch + 1}/{epochs}  loss {loss:.6g}  "
-        print(text, end="", file=sys.stderr, flush=True)
+        sys.stderr.write(Own(f"\repoch {epoch + 1}/{epochs}  loss {loss:.6g}  "))
+        sys.stderr.flush()

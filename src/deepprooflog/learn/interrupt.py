@@ -63,15 +63,18 @@ class Stop:
 
 
 @contextmanager
-def stopping(save: Callable[[], object] | None) -> Iterator[Stop]:
-    """Within, a signal waits until the run can be saved.
+def stopping(save: Callable[[], object] | None, close: Callable[[], object]) -> Iterator[Stop]:
+    """Within, a signal waits until the run can be saved; `close` ends the line of progress.
 
     Only the main thread is told of signals. Handlers that someone else has set stay, as do all
     where there is nothing to save.
     """
     stop = Stop(save or (lambda: None))
-    with handled(stop.ask if save is not None else None):
-        yield stop
+    try:
+        with handled(stop.ask if save is not None else None):
+            yield stop
+    finally:
+        close()
     if stop.asked is not None:
         # After the last step, which saves by itself.
         raise Stopped(signal=stop.asked)

@@ -64,6 +64,7 @@ class Progress:
         if self.live and self.width:
             self.stream.write("\n")
             self.stream.flush()
+            self.width = 0
 
 
 def duration(seconds: float) -> str:

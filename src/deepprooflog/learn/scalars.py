@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from deepprooflog.data.whole import cannot_write
 from deepprooflog.errors import ModelError
 
 
@@ -22,13 +23,23 @@ class Scalars:
             raise ModelError(
                 "TensorBoard is not installed", hint="pip install 'deepprooflog[tensorboard]'"
             ) from None
-        self.writer = module.SummaryWriter(str(folder), purge_step=after + 1 if after else None)
+        self.folder = folder
+        try:
+            self.writer = module.SummaryWriter(str(folder), purge_step=after + 1 if after else None)
+        except OSError as error:
+            raise cannot_write(error, folder) from None
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
         """The values of a step."""
-        for name, value in values.items():
-            self.writer.add_scalar(name, value, step)
+        try:
+            for name, value in values.items():
+                self.writer.add_scalar(name, value, step)
+        except OSError as error:
+            raise cannot_write(error, self.folder) from None
 
     def close(self) -> None:
         """Write out what is still in memory."""
-        self.writer.close()
+        try:
+            self.writer.close()
+        except OSError as error:
+            raise cannot_write(error, self.folder) from None

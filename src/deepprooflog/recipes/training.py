@@ -118,7 +118,7 @@ class Training:
     def train(self, progress: Progress) -> Trained:
         """Run the epochs that are left; a signal ends them, saved, after the step in hand."""
         saved = time.perf_counter()
-        with stopping(self.save) as stop:
+        with stopping(self.save, progress.close) as stop:
             while not self.stopped:
                 began = time.perf_counter()
                 row = self._one_epoch(progress, stop)
@@ -130,7 +130,6 @@ class Training:
                     self.save()
                     saved = time.perf_counter()
                 stop()
-        progress.close()
         self.lesson.model.load_state_dict(self.best["weights"])
         self.run.write("curves.svg", curves(panels(self.history)))
         return Trained(self.epoch, self.best["epoch"], self.seconds, self.history)
