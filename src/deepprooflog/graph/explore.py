@@ -87,7 +87,8 @@ class Exploration:
         self.number: dict[Goal, int] = {}
         self.parent: list[int] = []
         self.depth: list[int] = []
-        self.check: list[int] = []  # the length at which a node's successors are searched
+        # By node: the length at which its successors are searched, where it is not CHECK_LENGTH.
+        self.check: dict[int, int] = {}
         self.source: list[int] = []
         self.target: list[int] = []
         self.choices: list[Choice] = []
@@ -175,6 +176,7 @@ class Exploration:
         """Add the edges out of a node; True when the derivation above it can repeat for ever."""
         seen: dict[Goal | int, int] = {}
         grows = False
+        check = self.check.get(node, CHECK_LENGTH)
         budget = self.budget.for_guard()
         for step in successors(self.program, self.goals[node], self.interner, budget):
             edge = len(self.choices)
@@ -193,7 +195,7 @@ class Exploration:
             self.choices.append(step.choice)
             if self.bound is not None:
                 self.bound.append(goal.answer)
-            if target >= before and len(goal.atoms) >= self.check[node]:
+            if target >= before and len(goal.atoms) >= check:
                 grows = grows or self._repeats(target)
         return grows
 
@@ -203,7 +205,9 @@ class Exploration:
         del self.source[edges:], self.target[edges:], self.choices[edges:], self.twin[edges:]
         if self.bound is not None:
             del self.bound[edges:]
-        del self.goals[nodes:], self.parent[nodes:], self.depth[nodes:], self.check[nodes:]
+        del self.goals[nodes:], self.parent[nodes:], self.depth[nodes:]
+        for node in [n for n in self.check if n >= nodes]:
+            del self.check[node]
         # Goals are met, queued and expanded in the order of their numbers.
         self.queue = deque(n for n in range(following, nodes) if self.goals[n].atoms)
         max_depth = self.budget.max_depth
@@ -237,7 +241,8 @@ class Exploration:
             self.goals.append(goal)
             self.parent.append(parent)
             self.depth.append(0 if parent < 0 else self.depth[parent] + 1)
-            self.check.append(CHECK_LENGTH if parent < 0 else self.check[parent])
+            if self.check and parent in self.check:
+                self.check[fresh] = self.check[parent]
             self.atoms += len(goal.atoms)
             if goal.atoms:
                 self.queue.append(number)
