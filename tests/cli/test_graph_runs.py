@@ -109,6 +109,26 @@ def test_query_and_explain_agree(run: str, capsys: pytest.CaptureFixture[str]) -
     assert "└─ mother(" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("evaluate",), ("query", "uncle(X, Y)"), ("explain", "uncle(ada, ben)")],
+    ids=lambda arguments: arguments[0],
+)
+def test_runs_have_budgets(
+    run: str, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The watchdog ends what takes longer, with one message; what is quicker is answered."""
+    monkeypatch.setattr("deepprooflog.logic.watch.GRACE", -1.0)
+    command, *query = arguments
+    status = main([command, run, *query, "--max-seconds", "0.001", "--max-memory", "2GB"])
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    if command == "evaluate":
+        assert status == 3
+        assert "did not end within 0.001 s" in err
+
+
 def test_questions_that_cannot_be_answered(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean mother" in refused(capsys, "query", run, "mothr(X, max_ashgrove)")
     assert "unknown entity nobody" in refused(capsys, "query", run, "mother(X, nobody)")

@@ -131,32 +131,30 @@ class Exploration:
         except BudgetExceeded as error:
             self.stopped = self._limit() or error.limit
             self._forget()
+        except ProofLogError as error:
+            if error.line is None:
+                self._blame(self.queue[0], error)
+            raise
         if self.stopped is None and not self.queue and self.cut_by_depth:
             self.stopped = "max_depth"
 
     def _search(self, work: int | None) -> None:
         max_depth = self.budget.max_depth
-        while self.queue and self.stopped is None:
-            if work is not None and len(self.choices) + self.atoms >= work:
+        queue, goals, choices = self.queue, self.goals, self.choices
+        while queue and self.stopped is None:
+            if work is not None and len(choices) + self.atoms >= work:
                 return
             self.stopped = self._limit()
             if self.stopped is not None:
                 return
-            node = self.queue[0]
+            node = queue[0]
             grows = False
             if max_depth is not None and self.depth[node] >= max_depth:
                 self.cut_by_depth.append(node)
             else:
-                try:
-                    grows = self._expand(node)
-                except BudgetExceeded:
-                    raise
-                except ProofLogError as error:
-                    if error.line is None:
-                        self._blame(node, error)
-                    raise
-            self.whole = (len(self.goals), len(self.choices), node + 1)
-            self.queue.popleft()
+                grows = self._expand(node)
+            self.whole = (len(goals), len(choices), node + 1)
+            queue.popleft()
             # A limit on depth ends what would repeat for ever.
             if grows and max_depth is None:
                 self.stopped = RECURSION
