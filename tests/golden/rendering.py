@@ -120,7 +120,7 @@ def _template(template: Template) -> Iterator[str]:
 def _top(top: object) -> str:
     if isinstance(top, tuple):
         functor, tensors = top
-        inside = ["#" if is_slot else "_" for is_slot in tensors]
+        inside = ["_" if slot < 0 else f"#{slot}" for slot in tensors]
         if repr(functor) == "'[|]'/2" or str(functor).startswith(("'[|]'", ".")):
             return f"[{inside[0]}|{inside[1]}]"
         return f"{functor.name}({', '.join(inside)})"

@@ -14,8 +14,8 @@ from deepprooflog.infer.tabled import Tabulation, tabulate
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.resolve import start
 from deepprooflog.score.fixed import fixed_weights
-from infer.labelled_programs import Labelled, chain_values, chains, layered
-from oracles.slp_programs import SlpCase, slp_cases
+from programs.labelled import Labelled, chain_values, chains, layered
+from programs.stochastic import SlpCase, slp_cases
 
 GRAMMAR = (
     "0.4 :: s --> s, s. 0.3 :: s --> [a]. 0.2 :: s --> t, [b]. 0.5 :: t --> s. 0.5 :: t --> [b]."
