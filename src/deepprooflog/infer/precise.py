@@ -54,7 +54,8 @@ def solve_closely(system: System, weights: Floats, order: list[Block] | None = N
 
 
 def _in_digits(system: System, weights: Floats, order: list[Block]) -> Solution | None:
-    if system.unknowns > MOST or max(len(b.unknowns) for b in order if b.cyclic) > LARGEST:
+    largest = max((len(b.unknowns) for b in order if b.cyclic), default=0)
+    if system.unknowns > MOST or largest > LARGEST:
         return None
     labels = [c.clause.label for c in system.choices if c.clause is not None]
     longest = max(
