@@ -15,7 +15,7 @@ from deepprooflog.errors import DataError, ProgramError
 from deepprooflog.kg.reading import name_term
 from deepprooflog.kg.rules import Rule
 from deepprooflog.logic.clause import Clause, Constant, Place, abstract
-from deepprooflog.logic.directives import IGNORED
+from deepprooflog.logic.directives import IGNORED, announce
 from deepprooflog.logic.load import DIRECTIVE, DYNAMIC, QUERY, make_clause
 from deepprooflog.syntax.lexer import problem
 from deepprooflog.syntax.reader import Fact, read_program
@@ -56,10 +56,9 @@ def _program(text: str, file: str) -> Iterator[Rule]:
             term = deref(item.term)
             functor = functor_of(term)
             place = Place(file, item.line, item.column)
-            if type(term) is Struct and functor is DIRECTIVE:
-                inner = functor_of(deref(term.args[0]))
-                if inner is DYNAMIC or (inner is not None and inner.name in IGNORED):
-                    continue
+            directive = term.args[0] if type(term) is Struct and functor is DIRECTIVE else None
+            if directive is not None and _is_ignored(directive, place, text):
+                continue
             if functor is DIRECTIVE or functor is QUERY:
                 _refuse(f"{write_term(term)} is no rule", place, text)
             try:
@@ -75,6 +74,19 @@ def _program(text: str, file: str) -> Iterator[Rule]:
             clause = Clause(clause.head, clause.body, clause.size, None, clause.place, clause.names)
         yield Rule(clause, f"r{count}", weight)
         count += 1
+
+
+def _is_ignored(directive: Term, place: Place, text: str) -> bool:
+    """True for a directive that rules can do without; one that means something is refused."""
+    functor = functor_of(deref(directive))
+    if functor is None or (functor is not DYNAMIC and functor.name not in IGNORED):
+        return False
+    if functor is not DYNAMIC:
+        try:
+            announce(directive, place)
+        except ProgramError as e:
+            _refuse(e.message, place, text, e.hint)
+    return True
 
 
 def _refuse(message: str, place: Place, text: str, hint: str | None = None) -> NoReturn:

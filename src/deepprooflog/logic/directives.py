@@ -7,9 +7,11 @@ remains says something that this system does anyway (a library that is built in)
 
 from __future__ import annotations
 
+import warnings
 from typing import NoReturn
 
-from deepprooflog.errors import ProgramError
+from deepprooflog.errors import Notice, ProgramError
+from deepprooflog.logic.clause import Place
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, deref, functor_of
 from deepprooflog.syntax.writer import write_term
 
@@ -51,6 +53,13 @@ _REMEDIES = {
     "unknown": "declare what has no clauses:  :- dynamic p/1.",
     "prefer_rationals": "write rationals as pairs, or compute with floats",
 }
+
+
+def announce(directive: Term, place: Place) -> None:
+    """Warn of a directive that is ignored, naming its place; refused ones are errors."""
+    ignored = notice(directive)
+    if ignored is not None:
+        warnings.warn(f"{place.file}:{place.line}: {ignored}", Notice, stacklevel=2)
 
 
 def notice(directive: Term) -> str | None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deepprooflog.errors import Notice, ProgramError
+from deepprooflog.errors import ProgramError
 from deepprooflog.logic.body import CUT, conjuncts, converted, has_nested_cut
 from deepprooflog.logic.builtins import PROTECTED
 from deepprooflog.logic.clause import Clause, Constant, Label, Neural, Place, Trainable, abstract
-from deepprooflog.logic.directives import notice
+from deepprooflog.logic.directives import announce
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.labels import parse_label
 from deepprooflog.logic.program import Kind, Predicate, kind_of
@@ -183,8 +182,8 @@ def _directive(
             assert type(goal) is Struct
             for spec in _tabled(goal.args[0]):
                 tabled.setdefault(spec, place)
-        elif (ignored := notice(goal)) is not None:
-            warnings.warn(f"{place.file}:{place.line}: {ignored}", Notice, stacklevel=2)
+        else:
+            announce(goal, place)
 
 
 def _tabled(term: Term) -> Iterator[Functor]:
