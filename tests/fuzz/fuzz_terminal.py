@@ -97,7 +97,16 @@ def _steered(draw: random.Random) -> str:
 
 
 def _quoted(draw: random.Random) -> str:
-    return "'" + _steered(draw).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """An atom: steering as it is, which the reader refuses, or as escapes, which it reads."""
+    text = _steered(draw)
+    return _atom(text) if draw.random() < 0.7 else "'" + text.replace("'", "\\'") + "'"
+
+
+def _atom(name: str) -> str:
+    escaped = (
+        f"\\x{ord(c):x}\\" if unicodedata.category(c) in HIDDEN or c in "'\\" else c for c in name
+    )
+    return "'" + "".join(escaped) + "'"
 
 
 def _program(draw: random.Random) -> list[str]:
@@ -166,8 +175,11 @@ def _trained() -> object:
     )  # fmt: skip
     assert status == 0, text
     assert not _wrong(text), text
-    quoted = ["'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'" for name in names]
-    asked = "'" + relation + "'"
+    quoted = [_atom(name) for name in names]
+    asked = _atom(relation)
+    status, text = run(["query", "graph-run", f"{asked}({quoted[0]}, X)"])
+    assert status == 0, text
+    assert "n" in text, text
 
     def graph(draw: random.Random) -> list[str]:
         one, two = draw.choice(quoted), draw.choice(quoted)
