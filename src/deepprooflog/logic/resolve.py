@@ -15,7 +15,8 @@ Every engine derives from `resolvents` or is proven equal to `successors` by the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import add, eq, ge, gt, le, lt, mod, mul, ne, sub
 from typing import NamedTuple
 
 from deepprooflog.logic.body import CUT, after_cut, conjunction
@@ -39,13 +40,35 @@ from deepprooflog.logic.refusals import (
 from deepprooflog.logic.solver import Solver, unknown_predicate
 from deepprooflog.logic.unify import Trail, undo, unify
 from deepprooflog.syntax.terms import (
+    Functor,
+    Struct,
     Term,
+    Var,
     args_of,
     deref,
     functor_of,
     is_ground,
     variables,
 )
+
+IS = Functor("is", 2)
+SUMS: dict[Functor, Callable[[int, int], int]] = {
+    Functor("+", 2): add,
+    Functor("-", 2): sub,
+    Functor("*", 2): mul,
+    Functor("mod", 2): mod,
+}
+COMPARISONS: dict[Functor, Callable[[int, int], bool]] = {
+    Functor("<", 2): lt,
+    Functor(">", 2): gt,
+    Functor("=<", 2): le,
+    Functor(">=", 2): ge,
+    Functor("=:=", 2): eq,
+    Functor("=\\=", 2): ne,
+}
+# Sums of integers below this are quick, and take no memory.
+WORD = 1 << 62
+HOLDS = Choice(Weigher.ONE, None, 0)
 
 # The labels of one call may exceed 1 by rounding only.
 TOLERANCE = 1e-9
@@ -108,6 +131,10 @@ def resolvents(
     predicate = program.predicates.get(functor)
     if predicate is not None:
         return _predicate(program, predicate, atom, trail, budget)
+    if functor is IS or functor in COMPARISONS:
+        step = _in_words(atom, functor, trail)
+        if step is not None:
+            return step
     if opens(program, atom):
         return open_control(program, atom, trail, budget)
     if is_builtin(functor):
@@ -229,6 +256,47 @@ def _committed(
 
 
 _FAILED = object()
+
+
+def _in_words(
+    atom: Term, functor: Functor, trail: Trail
+) -> Iterator[tuple[Choice, Sequence[Term]]] | None:
+    """The step of `X is Sum` or of a comparison of sums; None for what is not that simple.
+
+    Walks and counters consist of little else: such a step is not worth a machine of its own.
+    """
+    left, right = args_of(atom)
+    b = _word(right)
+    if b is None:
+        return None
+    if functor is IS:
+        left = deref(left)
+        return _assign(left, b, trail) if type(left) is Var or type(left) is int else None
+    a = _word(left)
+    return None if a is None else iter([(HOLDS, ())] if COMPARISONS[functor](a, b) else [])
+
+
+def _assign(left: Term, value: int, trail: Trail) -> Iterator[tuple[Choice, Sequence[Term]]]:
+    mark = len(trail)
+    if unify(left, value, trail):
+        yield HOLDS, ()
+    undo(trail, mark)
+
+
+def _word(term: Term, depth: int = 3) -> int | None:
+    """The value of a small sum of integers of a word's size; None for any other term."""
+    term = deref(term)
+    if type(term) is int:
+        return term if -WORD < term < WORD else None
+    if type(term) is not Struct or not depth:
+        return None
+    operation = SUMS.get(term.functor)
+    if operation is None:
+        return None
+    a, b = _word(term.args[0], depth - 1), _word(term.args[1], depth - 1)
+    if a is None or b is None or (not b and operation is mod):
+        return None
+    return operation(a, b)
 
 
 def _solutions(
