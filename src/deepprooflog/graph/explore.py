@@ -144,8 +144,9 @@ class Exploration:
         while queue and self.stopped is None:
             if work is not None and len(choices) + self.atoms >= work:
                 return
-            self.stopped = self._limit()
-            if self.stopped is not None:
+            stopped = self._limit()
+            if stopped is not None:
+                self.stopped = stopped
                 return
             node = queue[0]
             grows = False

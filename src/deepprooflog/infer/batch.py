@@ -191,7 +191,6 @@ def _together(
     roots = [groups.goals[i] for i in groups.alone]
     if local and method == "auto" and any(program.table_below(g.atoms) for g in roots):
         return None
-    groups.interner.in_pieces = local
     exploration = Exploration(program, roots, groups.interner, budget)
     turns = local and method == "auto" and budget.max_depth is None
     exploration.advance(FIRST * len(roots) if turns else None)

@@ -35,6 +35,7 @@ from deepprooflog.infer.tabled import Tabled, Tabulation
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.long_body import LONG
 from deepprooflog.logic.program import Program
 
 Method = Literal["auto", "graph", "tabled"]
@@ -106,7 +107,7 @@ def write_down(
     budget = (budget or Budget()).start().part(SHARE)
     if method not in ("auto", "graph", "tabled"):
         raise ProgramError(f"there is no method {method!r}", hint="auto, graph or tabled")
-    interner.in_pieces = local
+    interner.in_pieces = local and program.longest_body > LONG
     closed = goal if track_answers or keep_bound else Goal(goal.atoms, (), goal.size)
     if method == "tabled":
         _require_local(local)

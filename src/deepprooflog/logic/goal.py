@@ -63,7 +63,7 @@ class Interner:
         """
         numbers: dict[Var, int] = {}
         rest = goal.atoms[1:]
-        if not body and rest and self.pieces.all and is_note(rest[0]):
+        if self.in_pieces and not body and rest and is_note(rest[0]):
             note = instantiate(rest[0], frame)
             assert type(note) is Struct
             body, rest = self.pieces.open(note), rest[1:]

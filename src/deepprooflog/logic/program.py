@@ -88,6 +88,7 @@ class Program:
         self._reaching: frozenset[Functor] | None = None
         self._nesting: frozenset[Functor] | None = None
         self._tabling: dict[Functor, frozenset[Functor]] | None = None
+        self._longest: int | None = None
 
     @classmethod
     def of(
@@ -150,6 +151,14 @@ class Program:
             self._reaching = reaching(self.predicates)
         return functor in self._reaching
 
+    @property
+    def longest_body(self) -> int:
+        """How many atoms the longest body of a clause has."""
+        if self._longest is None:
+            explicit = (c for p in self.predicates.values() for c in p.entries.explicit())
+            self._longest = max((len(c.body) for c in explicit), default=0)
+        return self._longest
+
     def nests(self, atoms: Iterable[Term]) -> bool:
         """True when a query of these atoms may come upon calls that others wait behind.
 
@@ -200,7 +209,7 @@ class Program:
         """The program with some predicates replaced or added."""
         view = copy.copy(self)
         view.predicates = {**self.predicates, **changed}
-        view._reaching = view._nesting = view._tabling = None
+        view._reaching = view._nesting = view._tabling = view._longest = None
         return view
 
     def left_out(self, functor: Functor) -> frozenset[Term]:

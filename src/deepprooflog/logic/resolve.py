@@ -104,8 +104,9 @@ def successors(
     interner = interner if interner is not None else Interner()
     atom, frame = enter_goal(goal)
     trail: Trail = []
+    in_pieces = interner.in_pieces
     for choice, body in resolvents(program, atom, trail, budget):
-        if interner.in_pieces and len(body) > LONG and _as_written(program, choice, body):
+        if in_pieces and len(body) > LONG and _as_written(program, choice, body):
             assert choice.clause is not None
             body = interner.pieces.split(choice.clause, body)
         yield Step(interner.resolvent(body, goal, frame), choice)
