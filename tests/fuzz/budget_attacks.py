@@ -140,6 +140,15 @@ STOCHASTIC = (
      "d(N, X, Y) :- M is N - 1, d(M, f(X, X), Y).", "p(X)"),
 )  # fmt: skip
 
+# Goals that take memory faster than time.
+HUNGRY = (
+    "grow(a)",
+    "grow_list([])",
+    "findall(X, between(1, inf, X), L)",
+    "tree(40, X)",
+    'strings("abcdefgh")',
+)
+
 READ = (
     "p(" + "9" * 3_000_000 + ").",
     "0." + "9" * 100_000 + " :: p.",
@@ -199,6 +208,7 @@ class Attack:
     ask: str
     text: str
     goal: str
+    hungry: bool = False
 
     def __str__(self) -> str:
         text = self.text if len(self.text) < 100 else self.text[:60].replace("\n", " ") + "…"
@@ -217,4 +227,6 @@ ATTACKS = (
     *(Attack(ask, text, goal) for text, goal in STOCHASTIC for ask in _OTHERS),
     *(Attack(ask, ENDLESS, "p(a)") for ask in _OTHERS),
     *(Attack("read", text, "") for text in READ),
+    *(Attack("solve", PROGRAM, goal, hungry=True) for goal in HUNGRY),
+    *(Attack(ask, WIDE, "s([])", hungry=True) for ask in ("prob", "answers", "log_prob")),
 )

@@ -43,6 +43,8 @@ def attack(rounds: Rounds) -> Tally:
     for number, rng in enumerate(rounds):
         one = order[number % len(order)]
         budget = dpl.Budget(max_seconds=rng.choice(SECONDS), max_memory=rng.choice(MEMORY))
+        if one.hungry:
+            budget = dpl.Budget(max_seconds=10.0, max_memory=60_000_000)
         wrong = judge(one, budget)
         tally.record(
             wrong is None,

@@ -7,6 +7,7 @@ interrupted at another one, and what comes back is compared with the whole truth
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -162,3 +163,27 @@ def test_a_query_object_is_free_again() -> None:
     with pytest.raises(dpl.BudgetExceeded):
         next(search)
     assert [v.ref for v in query.variables.values()] == [None]
+
+
+def test_time_between_two_answers_is_not_the_searchs() -> None:
+    """Who asks slowly gets all answers."""
+    program = dpl.Program("p(a). p(b). p(c). p(d).")
+    answers = []
+    for answer in dpl.solve(program, "p(X)", budget=dpl.Budget(max_seconds=1.0)):
+        answers.append(answer["X"])
+        time.sleep(0.4)
+    assert answers == ["a", "b", "c", "d"]
+
+
+def test_derivations_drawn_so_far_are_kept() -> None:
+    """A sample that its budget ends says how many it has, and has them."""
+    model = dpl.Model(dpl.Program("0.5 :: p :- p. 0.25 :: p."))
+    budget = dpl.Budget(max_seconds=0.5)
+    with pytest.raises(
+        dpl.BudgetExceeded, match=r"of 100,000,000 derivations were drawn"
+    ) as caught:
+        model.sample("p", 100_000_000, seed=0, budget=budget)
+    assert len(caught.value.found) > 10
+    share = sum(d.succeeded for d in caught.value.found) / len(caught.value.found)
+    assert 0 < share < 1
+    assert caught.value.limit == "max_seconds"
