@@ -69,7 +69,8 @@ class Templates:
     def __init__(self, program: Program, interner: Interner, budget: Budget) -> None:
         self.program = program
         self.interner = interner
-        self.budget = budget.start()
+        # Where unfolding does not end, time is left for goal graphs and tables.
+        self.budget = budget.start().part(0.6)
         self.all: list[Template] = []
         self._number: dict[Goal, int] = {}
         self.goals = 0
