@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError, ProgramError
+from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.infer.batch import Compiled, batch_log_prob, compile_batch, over_budget
@@ -96,7 +97,7 @@ class Model(nn.Module):
         """
         return compile_batch(
             self.program, self._queries(goals), local=self.scorer.local, budget=budget,
-            unfolding=unfolding,
+            unfolding=unfolding and self.scorer.weighs_one,
         )  # fmt: skip
 
     def log_prob(
@@ -167,7 +168,7 @@ class Model(nn.Module):
             table = tabulate(self.program, closed, interner, budget)
             if not table.complete:
                 raise over_budget(state, table.stopped)
-            weights = weigh(None, table.system.choices)
+            weights = weigh(table.calls, table.system.choices)
             unknown = next(iter(table.answers.values()), None)
             found = None if unknown is None else best_productions(table.system, weights, unknown)
             if found is None:
@@ -245,7 +246,9 @@ class Weigher:
         device = model.labels.logits.device
         self.bank = [torch.as_tensor(t).to(device) for t in query.tensors]
 
-    def __call__(self, graph: GoalGraph | None, choices: Sequence[Choice]) -> NDArray[np.float64]:
+    def __call__(
+        self, graph: GoalGraph | CallGraph, choices: Sequence[Choice]
+    ) -> NDArray[np.float64]:
         model = self.model
         slots = np.arange(len(self.bank), dtype=np.int64)[None, :]
         asked = [Asked(edge_table(choices), graph, slots)]

@@ -296,7 +296,7 @@ def _graph_values(
     device = labels.logits.device
     identity = np.arange(len(compiled.bank), dtype=np.int64)[None, :]
     asked = [Asked(p.table, p.bundle.graph, p.bundle.slots) for p in graphs]
-    asked += [Asked(t.table, None, identity) for t in tabled]
+    asked += [Asked(t.table, t.tabled.calls, identity) for t in tabled]
     bank = [t.to(device) for t in compiled.bank]
     weights = edge_weights(asked, bank, networks, labels, scorer)
     places: list[Ints] = []

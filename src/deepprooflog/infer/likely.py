@@ -197,7 +197,7 @@ def _tabled(
     if not table.complete:
         raise over_budget(goal, table.stopped)
     system = table.system
-    weights = weigh(None, system.choices)
+    weights = weigh(table.calls, system.choices)
     log = solve(system, weights)
     result = []
     for answer, unknown in sorted(table.answers.items(), key=lambda item: -float(log[item[1]])):

@@ -82,7 +82,7 @@ def prepare(
     program: Program,
     queries: Sequence[Query],
     *,
-    local: bool,
+    unfolding: bool,
     budget: Budget | None = None,
     form: Form = "auto",
 ) -> Paths:
@@ -94,7 +94,7 @@ def prepare(
     interner = Interner()
     rest = list(range(len(queries)))
     flat: FlatPart | None = None
-    if form == "auto" and local and queries and not _grows(program, queries[0]):
+    if form == "auto" and unfolding and queries and not _grows(program, queries[0]):
         flat = _unfold(program, queries, placed, budget)
         rest = [] if flat is not None else rest
     bundles: list[BundlePart] = []

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.errors import Inexact, ProgramError
+from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import RECURSION, explore
 from deepprooflog.graph.goalgraph import GoalGraph
@@ -36,8 +37,8 @@ from deepprooflog.syntax.writer import write_term
 
 Floats = NDArray[np.float64]
 Method = Literal["auto", "graph", "tabled"]
-Weigh = Callable[[GoalGraph | None, Sequence[Choice]], Floats]
-"""Log weights of edges; the graph they belong to, or None for tabled productions."""
+Weigh = Callable[[GoalGraph | CallGraph, Sequence[Choice]], Floats]
+"""Log weights of the edges of a graph, or of tabled productions."""
 
 # Limits that hold for the query as a whole: tables have no depth, and time is gone.
 SPENT = ("max_depth", "max_seconds")
@@ -113,7 +114,7 @@ def answer_weights(
         if graph.complete or method == "graph" or not local or graph.stopped in SPENT:
             return _all_answers(_answers_by_graph(graph, weigh), graph.stopped, graph.nodes)
     table = tabulate(program, goal, interner, budget)
-    log = solve(table.system, weigh(None, table.system.choices))
+    log = solve(table.system, weigh(table.calls, table.system.choices))
     found = {a: float(log[u]) for a, u in table.answers.items() if log[u] > -math.inf}
     return _all_answers(found, table.stopped, table.system.unknowns)
 
@@ -183,7 +184,7 @@ def _by_graph(graph: GoalGraph, weigh: Weigh, goal: Goal) -> Success:
 
 
 def _by_table(table: Tabled, weigh: Weigh, goal: Goal) -> Success:
-    weights = weigh(None, table.system.choices)
+    weights = weigh(table.calls, table.system.choices)
     log = solve(table.system, weights)
     value = max((float(log[u]) for u in table.answers.values()), default=-math.inf)
     check_one(value, goal_text(goal))

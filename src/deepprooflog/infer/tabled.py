@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from deepprooflog.graph.calls import CallGraph, CallStep, call_graph
 from deepprooflog.graph.explore import LOOK
 from deepprooflog.infer.polynomial import System
 from deepprooflog.logic.budget import Budget, BudgetExceeded
@@ -47,14 +49,20 @@ class _Table:
 class Tabled:
     """The equations of a query: `root` answers are the query's, with their unknowns."""
 
+    program: Program
     system: System
     answers: dict[tuple[Term, ...], int]
-    calls: int
+    steps: list[CallStep]
     stopped: str | None
 
     @property
     def complete(self) -> bool:
         return self.stopped is None
+
+    @cached_property
+    def calls(self) -> CallGraph:
+        """The calls and the steps out of them, for a scorer to weigh."""
+        return call_graph(self.program, self.steps)
 
 
 def tabulate(
@@ -72,6 +80,7 @@ class _Tabulation:
         self.interner = interner
         self.budget = budget
         self.system = System()
+        self.steps: list[CallStep] = []
         self.tables: list[_Table] = []
         self.number: dict[Goal, int] = {}
         self.items: dict[tuple[int, Goal], int] = {}
@@ -94,7 +103,7 @@ class _Tabulation:
             except BudgetExceeded:
                 stopped = self._limit() or "max_steps"
                 break
-        return Tabled(self.system, root.answers, len(self.tables) - 1, stopped)
+        return Tabled(self.program, self.system, root.answers, self.steps, stopped)
 
     def _limit(self) -> str | None:
         limit = self.budget.max_goals
@@ -144,7 +153,12 @@ class _Tabulation:
         if number is None:
             number = self.number[call] = len(self.tables)
             self.tables.append(_Table(call))
-            for step in self._steps(call):
+            # All of a call's clauses or none: a scorer that normalises over some of them would
+            # weigh these too high.
+            for step in list(self._steps(call)):
+                if step.choice.weigher is Weigher.SCORER:
+                    production = len(self.system.choices)
+                    self.steps.append(CallStep(production, call, step.goal, step.choice))
                 self.system.add(self._item(number, step.goal), step.choice)
         return number
 

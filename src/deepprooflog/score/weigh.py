@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
+from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.logic.clause import Clause
 from deepprooflog.score.edges import EdgeTable, Ints, NetworkEdges
@@ -27,10 +28,10 @@ from deepprooflog.syntax.writer import write_term
 
 @dataclass(frozen=True)
 class Asked:
-    """Steps to weigh: a table of edges, their graph (None when tabled), its slot matrix."""
+    """Steps to weigh: a table of edges, their graph (its calls when tabled), its slot matrix."""
 
     table: EdgeTable
-    graph: GoalGraph | None
+    graph: GoalGraph | CallGraph
     slots: Ints  # [B, slots]
 
 
@@ -60,15 +61,20 @@ def edge_weights(
             place = torch.as_tensor(rows[:, edges.row].T.copy(), device=device)  # [K, B]
             column = _index(edges.column, device)[:, None]
             weights = weights.index_copy(0, _index(edges.edges, device), log[place, column])
-        if len(table.scored) and not scorer.local:
-            assert item.graph is not None
-            steps = _index(table.scored, device)
-            slots = torch.as_tensor(item.slots, device=device)
-            scene = Scene(item.graph, steps, slots, list(bank))
-            scored = scorer.log_weights(scene).expand(-1, batch)
-            weights = weights.index_copy(0, steps, scored)
+        if len(table.scored) and not scorer.weighs_one:
+            scored = scorer.log_weights(_scene(item, bank, device)).expand(-1, batch)
+            weights = weights.index_copy(0, _index(table.scored, device), scored)
         result.append(weights)
     return result
+
+
+def _scene(item: Asked, bank: Sequence[Tensor] | Tensor, device: torch.device) -> Scene:
+    """What the scorer is asked of a table's edges."""
+    steps, slots = item.table.scored, torch.as_tensor(item.slots, device=device)
+    if isinstance(item.graph, CallGraph):
+        calls = item.graph
+        return Scene(calls.graph, _index(calls.edges_of(steps), device), slots, list(bank))
+    return Scene(item.graph, _index(steps, device), slots, list(bank))
 
 
 def _index(values: Ints, device: torch.device) -> Tensor:
