@@ -113,7 +113,7 @@ def steps(setting: Setting, rows: list[Row], episodes: int) -> None:
         for constants, critic in (("own", False), ("own", True), ("shared", True)):
             actor = setting.policy(constants, false_action=True)
             other = setting.policy(constants, false_action=True, seed=1) if critic else None
-            policy = Policy(actor, database.symbols, other).to(setting.device)
+            policy = Policy(actor, database, other).to(setting.device)
             row = rolled_out(setting, environment, policy, queries, episodes)
             limit = "unlimited" if nesting is None else nesting
             case = f"steps, nesting {limit}, constants {constants}"

@@ -85,6 +85,11 @@ class Model(nn.Module):
             {n: m.encoder for n, m in self._networks().items() if m.encoder is not None}
         )
 
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.labels.device
+
     # -- batches ---------------------------------------------------------------------------------
 
     def compile(  # type: ignore[override]
@@ -243,7 +248,7 @@ class Weigher:
 
     def __init__(self, model: Model, query: Query) -> None:
         self.model = model
-        device = model.labels.logits.device
+        device = model.device
         self.bank = [torch.as_tensor(t).to(device) for t in query.tensors]
 
     def __call__(

@@ -253,7 +253,7 @@ def _unfolded_values(
     select: Sequence[int] | Tensor | None,
 ) -> Tensor:
     """log p of a part's queries, or of those selected."""
-    device = labels.logits.device
+    device = labels.device
     part = part.to(device)
     chosen = None if select is None else torch.as_tensor(select, device=device)
     outputs = []
@@ -293,7 +293,7 @@ def _graph_values(
     labels: Labels,
     scorer: Scorer,
 ) -> tuple[list[Ints], list[Tensor]]:
-    device = labels.logits.device
+    device = labels.device
     identity = np.arange(len(compiled.bank), dtype=np.int64)[None, :]
     asked = [Asked(p.table, p.bundle.graph, p.bundle.slots) for p in graphs]
     asked += [Asked(t.table, t.tabled.calls, identity) for t in tabled]

@@ -154,7 +154,7 @@ def grounds(
 
     Each comes with the places of its queries in the result.
     """
-    device = labels.logits.device
+    device = labels.device
     result: list[tuple[Ints, Ground]] = []
     if paths.flat is not None:
         part = paths.flat.to(device)
@@ -187,7 +187,7 @@ def _bundle_arenas(
     labels: Labels,
     scorer: Scorer,
 ) -> tuple[list[Ints], list[Arena]]:
-    device = labels.logits.device
+    device = labels.device
     asked: list[Asked] = []
     chosen: list[tuple[BundlePart, Ints, Ints, Ints]] = []
     for part in paths.bundles:

@@ -19,7 +19,7 @@ def depths(
 ) -> Int64[np.ndarray, " n"]:
     """The fewest resolution steps of a proof without belief; −1 where there is none."""
     found = []
-    device = prover.policy.true.device
+    device = prover.device
     for begin in range(0, len(triples), batch):
         part = torch.from_numpy(triples[begin : begin + batch]).to(device)
         layers = prover.explore(prover.goals(part))

@@ -28,8 +28,8 @@ from deepprooflog.mdp.environment import (
     step,
 )
 from deepprooflog.mdp.policy import Policy, draw, log_prob
-from deepprooflog.relational.embed import LogPolicy
 from deepprooflog.relational.goals import Goals
+from deepprooflog.score.transitions import LogPolicy
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Choices:
     goals: Goals
     successors: Goals
     parent: Int[Tensor, " successors"]
+    clause: Int[Tensor, " successors"]
     start: Int[Tensor, " goals_and_one"]
     open: Bool[Tensor, " successors"]
     false: Bool[Tensor, " goals"]
@@ -59,6 +60,7 @@ class Choices:
             goals=self.goals.select(index),
             successors=self.successors.select(rows),
             parent=parent,
+            clause=self.clause[rows],
             start=start,
             open=self.open[rows],
             false=self.false[index],
@@ -67,7 +69,9 @@ class Choices:
 
     def score(self, policy: Policy) -> LogPolicy:
         """log π of all of them, differentiable."""
-        return policy.log_policy(self.goals, self.successors, self.parent, self.open, self.false)
+        return policy.log_policy(
+            self.goals, self.successors, self.parent, self.clause, self.open, self.false
+        )
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,12 @@ class _Tape:
         """One step of every episode."""
         offered = actions(environment, state)
         log = policy.log_policy(
-            state.goals, offered.goals, offered.episode, offered.open, offered.false
+            state.goals,
+            offered.goals,
+            offered.episode,
+            offered.clause,
+            offered.open,
+            offered.false,
         )
         chosen = draw(log, offered, generator, greedy=greedy)
         outcome = step(environment, state, offered, chosen, generator)
@@ -229,6 +238,7 @@ class _Tape:
             goals=Goals.cat([s.goals for s in self.states]),
             successors=Goals.cat([o.goals for o in offered]),
             parent=torch.cat([o.episode + t * episodes for t, o in enumerate(offered)]),
+            clause=torch.cat([o.clause for o in offered]),
             start=torch.cat([*starts, end]),
             open=torch.cat([o.open for o in offered]),
             false=torch.cat([o.false for o in offered]),

@@ -100,7 +100,7 @@ def choose(options: GraphOptions, prover: Prover, task: Task) -> tuple[str, floa
     if options.learner == "none":
         return "none", 0.0
     _, look = splits(options, task.graph)
-    some = torch.from_numpy(look[:GLIMPSE]).to(prover.policy.true.device)
+    some = torch.from_numpy(look[:GLIMPSE]).to(prover.device)
     size = prover.explore(prover.goals(some, leave_out=True)).size / max(len(some), 1)
     if options.learner != "auto":
         return options.learner, size

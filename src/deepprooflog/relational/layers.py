@@ -29,7 +29,7 @@ class Steps:
 
     source: Int[Tensor, " steps"]
     target: Int[Tensor, " steps"]
-    clause: Int[Tensor, " steps"]  # the first of the clauses that lead from source to target
+    clause: Int[Tensor, " steps"]  # the first of the clauses that lead there, or one of them
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,14 @@ def explore(
     max_depth: int,
     max_atoms: int | None = None,
     max_goals: int | None = None,
+    every_clause: bool = False,
 ) -> Layers:
     """The layers that `max_depth` resolution steps reach.
 
     Goals of more than `max_atoms` atoms are not expanded. Before a layer is made its goals are
     counted, equal ones not yet merged: where they would exceed `max_goals` nodes in all, only the
-    first goals of the layer before are expanded, as many as fit.
+    first goals of the layer before are expanded, as many as fit. Clauses that lead from a goal to
+    the same goal are one step or, with `every_clause`, for scorers that weigh clauses, a step each.
 
     >>> from deepprooflog.logic.program import Program
     >>> database = Database.of(Program("p(X) :- q(X, Y), p(Y). p(c). q(a, b). q(b, c)."))
@@ -102,7 +104,7 @@ def explore(
         open_.append(_open(left, counts) if left else nothing)
         if calls.total == 0:
             break
-        layer, between = _next(database, layer, calls)
+        layer, between = _next(database, layer, calls, every_clause)
         if len(layer) == 0:
             break
         made.append(layer)
@@ -137,7 +139,9 @@ def _distinct(goals: Goals) -> tuple[Goals, Int[Tensor, " queries"]]:
     return goals.select(groups.members), place
 
 
-def _next(database: Database, layer: Goals, calls: Calls) -> tuple[Goals, Steps]:
+def _next(
+    database: Database, layer: Goals, calls: Calls, every_clause: bool
+) -> tuple[Goals, Steps]:
     """The next layer and the steps that lead there."""
     found = resolve(database, layer, calls)
     if database.open_facts:
@@ -146,10 +150,13 @@ def _next(database: Database, layer: Goals, calls: Calls) -> tuple[Goals, Steps]
         found = Resolvents(found.parent[order], found.clause[order], found.rows[order])
     groups = group_rows(found.rows)
     parent = found.parent.index_select(0, groups.order)
-    # Within a group parents ascend, so that equal successors of one goal are neighbours.
-    fresh = groups.first.clone()
-    fresh[1:] |= parent[1:] != parent[:-1]
-    kept = fresh.nonzero().squeeze(1)
+    if every_clause:
+        kept = torch.arange(len(parent), device=parent.device)
+    else:
+        # Within a group parents ascend, so that equal successors of one goal are neighbours.
+        fresh = groups.first.clone()
+        fresh[1:] |= parent[1:] != parent[:-1]
+        kept = fresh.nonzero().squeeze(1)
     chosen = groups.order.index_select(0, kept)
     source, order = torch.sort(parent.index_select(0, kept), stable=True)
     target = groups.number.index_select(0, kept.index_select(0, order))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.program import Program
+from deepprooflog.score.segments import segment_logsumexp
 from deepprooflog.score.trainable import Group, trainable_groups
 
 
@@ -38,15 +39,15 @@ class Labels(nn.Module):
         self.logits = nn.Parameter(torch.tensor(logits, dtype=torch.float64))
         self.register_buffer("segment", torch.tensor(segment, dtype=torch.int64))
 
+    @property
+    def device(self) -> torch.device:
+        """Where the labels are."""
+        return self.logits.device
+
     def log_values(self) -> Float[Tensor, "labels"]:
         """Log-probabilities of all entries, failing included where a group has mass to spare."""
-        groups = len(self.groups)
         logits = self.logits.double()
-        top = logits.new_full((groups,), -torch.inf)
-        top = top.scatter_reduce(0, self.segment, logits.detach(), "amax")
-        shifted = logits - top[self.segment]
-        total = logits.new_zeros(groups).index_add(0, self.segment, shifted.exp())
-        return shifted - total.log()[self.segment]
+        return logits - segment_logsumexp(logits, self.segment, len(self.groups))[self.segment]
 
     def values(self) -> Float[Tensor, "labels"]:
         """Probabilities of all entries."""

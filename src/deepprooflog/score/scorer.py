@@ -12,12 +12,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.score.transitions import Numbering, Transitions
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,18 @@ class Scorer(nn.Module, ABC):
 
     local: bool = False
     weighs_one: bool = False
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next((p.device for p in self.parameters()), torch.device("cpu"))
+
+    def transitions(self, database: Numbering) -> Transitions[Any] | None:
+        """This scorer on the goals of a database, for graphs and PPO.
+
+        Without a form of its own (None) it is asked `log_weights` about the goals as terms.
+        """
+        return None
 
     def take_encoders(self, encoders: Mapping[str, nn.Module]) -> None:
         """Get to know the encoders of a model's networks; a scorer without tensors needs none."""

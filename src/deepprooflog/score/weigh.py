@@ -43,7 +43,7 @@ def edge_weights(
     scorer: Scorer,
 ) -> list[Float[Tensor, "edges batch"]]:
     """The log-weights of each table's edges, in float64."""
-    device = labels.logits.device
+    device = labels.device
     outputs = _ask(asked, bank, networks, device)
     log_labels = labels.log_values()
     result = []
