@@ -29,6 +29,7 @@ from deepprooflog.mdp.environment import (
 )
 from deepprooflog.mdp.policy import Policy, draw, log_prob
 from deepprooflog.relational.goals import Goals
+from deepprooflog.score.ragged import tensor_ranges
 from deepprooflog.score.transitions import LogPolicy
 
 
@@ -52,9 +53,7 @@ class Choices:
         """Some of the goals, with their successors."""
         begin, count = self.start[index], self.start[index + 1] - self.start[index]
         start = torch.cat([count.new_zeros(1), count.cumsum(0)])
-        parent = torch.repeat_interleave(torch.arange(len(index), device=index.device), count)
-        moved = begin - start[:-1]
-        rows = torch.arange(len(parent), device=index.device) + moved[parent]
+        parent, rows = tensor_ranges(begin, count, int(start[-1]))
         chosen = self.chosen[index]
         return Choices(
             goals=self.goals.select(index),
@@ -64,7 +63,7 @@ class Choices:
             start=start,
             open=self.open[rows],
             false=self.false[index],
-            chosen=torch.where(chosen == FALSE, FALSE, chosen - moved),
+            chosen=torch.where(chosen == FALSE, FALSE, chosen - begin + start[:-1]),
         )
 
     def score(self, policy: Policy) -> LogPolicy:
