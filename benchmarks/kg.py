@@ -38,7 +38,8 @@ from deepprooflog.mdp.environment import Environment, Queries, reset
 from deepprooflog.mdp.policy import Policy
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.index import build_index, gather_facts
-from deepprooflog.relational.layers import explore, provable
+from deepprooflog.relational.layers import explore
+from deepprooflog.relational.sweep import provable
 from deepprooflog.score.embedding import Embedding
 
 SECTIONS = ("steps", "candidates", "goals", "facts")

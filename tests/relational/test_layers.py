@@ -19,7 +19,8 @@ from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.program import Order, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals
-from deepprooflog.relational.layers import Cut, Layers, explore, provable
+from deepprooflog.relational.layers import Cut, Layers, explore
+from deepprooflog.relational.sweep import provable
 from deepprooflog.syntax.writer import write_term
 from relational.random_programs import (
     CONSTANTS,

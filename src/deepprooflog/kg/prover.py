@@ -121,13 +121,16 @@ class Prover(nn.Module):
         weights = log_weights(self.transitions, layers)
         if self.belief is None:
             return weights, None
-        neural: list[Tensor] = []
+        neural = self.neural_steps(layers)
         for depth, steps in enumerate(layers.steps):
-            goals = layers.goals[depth]
-            asked = self.get_buffer("neural")[goals.atoms[:, 0, 0]][steps.source]
+            goals, asked = layers.goals[depth], neural[depth]
             weights[depth] = self._with_belief(weights[depth], goals, asked, steps.source)
-            neural.append(asked)
         return weights, neural
+
+    def neural_steps(self, layers: Layers) -> list[Bool[Tensor, " _steps"]]:
+        """Which steps are steps at a neural fact."""
+        neural, pairs = self.get_buffer("neural"), zip(layers.goals, layers.steps, strict=False)
+        return [neural[goals.atoms[:, 0, 0]][steps.source] for goals, steps in pairs]
 
     @torch.no_grad()
     def proofs(

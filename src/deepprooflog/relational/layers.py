@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from deepprooflog.relational.database import Database
@@ -79,8 +79,8 @@ def explore(
     >>> from deepprooflog.logic.program import Program
     >>> database = Database.of(Program("p(X) :- q(X, Y), p(Y). p(c). q(a, b). q(b, c)."))
     >>> layers = explore(database, database.goals(["p(a)", "p(b)"]), max_depth=9)
-    >>> [len(layer) for layer in layers.goals], provable(layers).tolist(), bool(layers.cut)
-    ([2, 2, 2, 3, 1, 2], [True, True], False)
+    >>> [len(layer) for layer in layers.goals], bool(layers.cut)
+    ([2, 2, 2, 3, 1, 2], False)
     """
     layer, roots = _distinct(goals)
     made, steps, open_ = [layer], [], []
@@ -111,16 +111,6 @@ def explore(
         steps.append(between)
         size += len(layer)
     return Layers(tuple(made), tuple(steps), roots, tuple(open_), Cut(**counts))
-
-
-def provable(layers: Layers) -> Bool[Tensor, " queries"]:
-    """Which queries have a derivation that ends in True."""
-    reaches = layers.goals[-1].is_true
-    for goals, steps in zip(reversed(layers.goals[:-1]), reversed(layers.steps), strict=True):
-        here = goals.is_true
-        here[steps.source[reaches[steps.target]]] = True
-        reaches = here
-    return reaches[layers.roots]
 
 
 def _open(left: dict[str, Tensor], counts: dict[str, int]) -> Int[Tensor, " open"]:
