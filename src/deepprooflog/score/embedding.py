@@ -39,7 +39,7 @@ POSITIONS = 4
 
 
 @dataclass(frozen=True)
-class Plan:
+class EmbeddingPlan:
     """What a graph's steps need computed."""
 
     layout: Layout
@@ -102,7 +102,7 @@ class Embedding(Scorer):
             self.f_agg = aggregate_function(f_agg, dim)
             self.true = nn.Parameter(torch.randn(dim) * dim**-0.5)
             self.false = nn.Parameter(torch.randn(dim) * dim**-0.5)
-        self._plans: GraphMemo[Plan] = GraphMemo()
+        self._plans: GraphMemo[EmbeddingPlan] = GraphMemo()
 
     @property
     def encoders(self) -> Encoders:
@@ -121,7 +121,7 @@ class Embedding(Scorer):
         given = torch.zeros((1, 0), dtype=torch.int64) if slots is None else slots
         columns = len(given) if bool(layout.slotted.any()) else 1
         fetch = gather(layout.address, np.arange(len(goals)), self.device)
-        return fetch(self._values(layout, given, bank), columns)
+        return fetch(self.values(layout, given, bank), columns)
 
     def f_atom_for(self, arity: int) -> FAtom:
         """f_atom, or the MLP for arities it is not made for."""
@@ -147,7 +147,7 @@ class Embedding(Scorer):
 
     def log_weights(self, scene: Scene) -> Float[Tensor, "steps batch"]:
         plan = self._plans.get(scene.graph, (scene.steps, self.device), self._plan, scene)
-        values = self._values(plan.layout, scene.slots, scene.bank)
+        values = self.values(plan.layout, scene.slots, scene.bank)
         columns = len(scene.slots) if any(c.slotted for c in plan.choices) else 1
         result = torch.full(
             (len(scene.steps), columns), -torch.inf, dtype=torch.float64, device=self.device
@@ -157,7 +157,7 @@ class Embedding(Scorer):
             result = result.index_copy(0, part.steps, log.expand(-1, columns))
         return result.to(scene.steps.device)
 
-    def _plan(self, scene: Scene) -> Plan:
+    def _plan(self, scene: Scene) -> EmbeddingPlan:
         device = self.device
         distinct = distinct_successors(scene.graph, scene.steps.cpu().numpy())
         nodes = np.unique(np.concatenate([distinct.source, distinct.target]))
@@ -165,9 +165,9 @@ class Embedding(Scorer):
         number[nodes] = np.arange(len(nodes))
         goals = [scene.graph.goals[n] for n in nodes.tolist()]
         layout = lay_out(goals, self.vocabulary, readers(scene.graph), device)
-        return Plan(layout, choices(distinct, number, layout, device))
+        return EmbeddingPlan(layout, choices(distinct, number, layout, device))
 
-    def _values(
+    def values(
         self, layout: Layout, slots: Int[Tensor, "batch slots"], bank: Sequence[Tensor]
     ) -> list[Float[Tensor, "_ _ dim"]]:
         """The vectors of each group of the layout, in order."""

@@ -22,7 +22,7 @@ from deepprooflog.score.distinct import distinct_rows
 from deepprooflog.score.embedding import Embedding
 from deepprooflog.score.numbers import WIDTH, number_features
 from deepprooflog.score.terms import VARIABLES
-from deepprooflog.score.transitions import PAD, LogPolicy, Names, Transitions
+from deepprooflog.score.transitions import PAD, LogPolicy, SymbolNames, Transitions
 from deepprooflog.score.vocabulary import Number
 from deepprooflog.syntax.terms import Atom, Str
 from deepprooflog.syntax.terms import Float as PrologFloat
@@ -46,7 +46,7 @@ class Rows:
     alike: bool  # whether constants share a row
 
 
-def rows(scorer: Embedding, symbols: Names) -> Rows:
+def rows(scorer: Embedding, symbols: SymbolNames) -> Rows:
     """The table for a database's symbols, on the scorer's device; made once.
 
     What the scorer's program does not have is embedded as `<unk>`, with a warning for each symbol.
@@ -102,7 +102,7 @@ class EmbeddedGoals(Transitions[Vectors]):
 
     normalises = True
 
-    def __init__(self, scorer: Embedding, symbols: Names) -> None:
+    def __init__(self, scorer: Embedding, symbols: SymbolNames) -> None:
         self.scorer = scorer
         self.false_action = scorer.false_action
         self.table = rows(scorer, symbols)

@@ -27,7 +27,7 @@ PAD = -1
 
 
 @runtime_checkable
-class Names(Protocol):
+class SymbolNames(Protocol):
     """The names behind the numbers of predicates and constants."""
 
     @property
@@ -61,7 +61,7 @@ class Numbering(Protocol):
     """What a database is to a scorer; clause n is rule n, or fact n − len(rules)."""
 
     @property
-    def symbols(self) -> Names: ...
+    def symbols(self) -> SymbolNames: ...
 
     @property
     def rules(self) -> Sequence[NumberedRule]: ...
@@ -70,7 +70,7 @@ class Numbering(Protocol):
     def facts(self) -> FactColumns: ...
 
 
-View = TypeVar("View")
+GoalView = TypeVar("GoalView")
 """Something of each goal, of which a range of goals can be taken by a slice."""
 
 
@@ -82,7 +82,7 @@ class LogPolicy:
     false: Float[Tensor, " goals"]
 
 
-class Transitions(ABC, Generic[View]):
+class Transitions(ABC, Generic[GoalView]):
     """A scorer on the goals of one database, with the scorer's parameters."""
 
     normalises: bool
@@ -91,14 +91,14 @@ class Transitions(ABC, Generic[View]):
     """False is one of the choices that are summed over."""
 
     @abstractmethod
-    def view(self, atoms: Int[Tensor, "goals atoms columns"]) -> View:
+    def view(self, atoms: Int[Tensor, "goals atoms columns"]) -> GoalView:
         """What is read of each goal; further columns than the widest arity are not."""
 
     @abstractmethod
     def log_weights(
         self,
-        here: View,
-        after: View,
+        here: GoalView,
+        after: GoalView,
         source: Int[Tensor, " steps"],
         target: Int[Tensor, " steps"] | None,
         clause: Int[Tensor, " steps"],
@@ -114,22 +114,22 @@ class Transitions(ABC, Generic[View]):
 
 
 def log_steps(
-    model: Transitions[View],
-    here: View,
-    after: View,
+    model: Transitions[GoalView],
+    here: GoalView,
+    after: GoalView,
     source: Int[Tensor, " steps"],
     target: Int[Tensor, " steps"],
     clause: Int[Tensor, " steps"],
 ) -> Float[Tensor, " steps"]:
     """log p_λ of the steps from one layer of goals to the next."""
     found = model.log_weights(here, after, source, target, clause, false=model.false_action)
-    return normalised(found, source).steps if model.normalises else found.steps
+    return normalised_policy(found, source).steps if model.normalises else found.steps
 
 
 def log_policy(
-    model: Transitions[View],
-    here: View,
-    after: View,
+    model: Transitions[GoalView],
+    here: GoalView,
+    after: GoalView,
     source: Int[Tensor, " steps"],
     clause: Int[Tensor, " steps"],
     *,
@@ -139,14 +139,14 @@ def log_policy(
     """log π of the steps that are open and of False where it is offered, which sum to 1."""
     found = model.log_weights(here, after, source, None, clause, false=True)
     steps = found.steps.masked_fill(~open, -torch.inf)
-    return normalised(LogPolicy(steps, found.false.masked_fill(~false, -torch.inf)), source)
+    return normalised_policy(LogPolicy(steps, found.false.masked_fill(~false, -torch.inf)), source)
 
 
-def normalised(log: LogPolicy, source: Int[Tensor, " steps"]) -> LogPolicy:
+def normalised_policy(log: LogPolicy, source: Int[Tensor, " steps"]) -> LogPolicy:
     """The softmax over each goal's steps and its own False.
 
     >>> two = LogPolicy(torch.zeros(2, dtype=torch.float64), torch.zeros(1, dtype=torch.float64))
-    >>> normalised(two, torch.tensor([0, 0])).steps.exp().tolist()
+    >>> normalised_policy(two, torch.tensor([0, 0])).steps.exp().tolist()
     [0.333..., 0.333...]
     """
     total = segment_logsumexp(log.steps, source, len(log.false), also=log.false)
