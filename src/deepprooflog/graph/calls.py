@@ -6,8 +6,8 @@ that each call is asked about once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,36 +29,21 @@ class CallStep(NamedTuple):
 
 @dataclass(frozen=True)
 class CallGraph:
-    """The steps out of calls; edge e is production `production[e]` of the tabled system."""
+    """The steps out of calls, those of a call consecutive; made a graph where one is asked for."""
 
-    graph: GoalGraph
-    production: Ints  # [E] ascending
+    program: Program
+    steps: list[CallStep]  # by production
+
+    @cached_property
+    def graph(self) -> GoalGraph:
+        """A node for each call and for what it leads to; edge e is `steps[e]`."""
+        number: dict[Goal, int] = {}
+        source = [number.setdefault(s.call, len(number)) for s in self.steps]
+        target = [number.setdefault(s.goal, len(number)) for s in self.steps]
+        choices = [s.choice for s in self.steps]
+        return GoalGraph.of_steps(self.program, list(number), source, target, choices)
 
     def edges_of(self, productions: Ints) -> Ints:
         """The edges that some productions are."""
-        return np.searchsorted(self.production, productions)
-
-
-def call_graph(program: Program, steps: Sequence[CallStep]) -> CallGraph:
-    """The graph of some calls; the steps of each call are consecutive."""
-    number: dict[Goal, int] = {}
-    source = [number.setdefault(s.call, len(number)) for s in steps]
-    target = [number.setdefault(s.goal, len(number)) for s in steps]
-    met: dict[tuple[int, int], int] = {}
-    twin = [met.setdefault(pair, e) for e, pair in enumerate(zip(source, target, strict=True))]
-    first = np.zeros(len(number) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(source, minlength=len(number)), out=first[1:])
-    none = np.zeros(0, dtype=np.int64)
-    graph = GoalGraph(
-        program=program,
-        goals=list(number),
-        source=np.asarray(source, dtype=np.int64),
-        target=np.asarray(target, dtype=np.int64),
-        choices=[s.choice for s in steps],
-        twin=np.asarray(twin, dtype=np.int64),
-        roots=none,
-        open=none,
-        first=first,
-        stopped=None,
-    )
-    return CallGraph(graph, np.asarray([s.production for s in steps], dtype=np.int64))
+        known = np.asarray([s.production for s in self.steps], dtype=np.int64)
+        return np.searchsorted(known, productions)

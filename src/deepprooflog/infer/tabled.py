@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from deepprooflog.graph.calls import CallGraph, CallStep, call_graph
+from deepprooflog.graph.calls import CallGraph, CallStep
 from deepprooflog.graph.explore import LOOK
 from deepprooflog.infer.polynomial import System
 from deepprooflog.logic.budget import Budget, BudgetExceeded
@@ -49,20 +48,14 @@ class _Table:
 class Tabled:
     """The equations of a query: `root` answers are the query's, with their unknowns."""
 
-    program: Program
     system: System
     answers: dict[tuple[Term, ...], int]
-    steps: list[CallStep]
+    calls: CallGraph  # the steps that a scorer weighs
     stopped: str | None
 
     @property
     def complete(self) -> bool:
         return self.stopped is None
-
-    @cached_property
-    def calls(self) -> CallGraph:
-        """The calls and the steps out of them, for a scorer to weigh."""
-        return call_graph(self.program, self.steps)
 
 
 def tabulate(
@@ -80,7 +73,7 @@ class _Tabulation:
         self.interner = interner
         self.budget = budget
         self.system = System()
-        self.steps: list[CallStep] = []
+        self.calls = CallGraph(program, [])
         self.tables: list[_Table] = []
         self.number: dict[Goal, int] = {}
         self.items: dict[tuple[int, Goal], int] = {}
@@ -103,7 +96,7 @@ class _Tabulation:
             except BudgetExceeded:
                 stopped = self._limit() or "max_steps"
                 break
-        return Tabled(self.program, self.system, root.answers, self.steps, stopped)
+        return Tabled(self.system, root.answers, self.calls, stopped)
 
     def _limit(self) -> str | None:
         limit = self.budget.max_goals
@@ -158,7 +151,7 @@ class _Tabulation:
             for step in list(self._steps(call)):
                 if step.choice.weigher is Weigher.SCORER:
                     production = len(self.system.choices)
-                    self.steps.append(CallStep(production, call, step.goal, step.choice))
+                    self.calls.steps.append(CallStep(production, call, step.goal, step.choice))
                 self.system.add(self._item(number, step.goal), step.choice)
         return number
 

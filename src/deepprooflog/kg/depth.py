@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int64
 
 from deepprooflog.kg.prover import Prover
-from deepprooflog.relational.sweep import FAR, fewest
+from deepprooflog.relational.sweep import FAR, FEWEST, at_roots, sweep
 
 NO_PROOF = -1
 
@@ -21,7 +21,8 @@ def depths(
     for begin in range(0, len(triples), batch):
         part = torch.from_numpy(triples[begin : begin + batch]).to(device)
         layers = prover.explore(prover.goals(part))
-        steps = fewest(layers, prover.neural_steps(layers))
+        weights = [torch.where(neural, FAR, 1) for neural in prover.neural_steps(layers)]
+        steps = at_roots(layers, sweep(layers, FEWEST, weights))
         found.append(torch.where(steps < FAR, steps, NO_PROOF).cpu())
     result: Int64[np.ndarray, " n"] = torch.cat(found).numpy().astype(np.int64)
     return result

@@ -6,7 +6,6 @@ for goals as numbers (`Scorer.transitions`) does without the terms and gives the
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -46,8 +45,10 @@ class AsTerms(Transitions[list[Goal]]):
         false: bool,
     ) -> LogPolicy:
         target = torch.arange(len(source), device=source.device) if target is None else target
-        graph = self._graph(here, after, source, target, clause)
-        steps = [e for e, choice in enumerate(graph.choices) if choice.weigher is Weigher.SCORER]
+        choices = [self._choice(n) for n in clause.tolist()]
+        ends = source.tolist(), (target + len(here)).tolist()
+        graph = GoalGraph.of_steps(self.database.program, [*here, *after], *ends, choices)
+        steps = [e for e, choice in enumerate(choices) if choice.weigher is Weigher.SCORER]
         place = torch.tensor(steps, dtype=torch.int64, device=self.scorer.device)
         log = torch.zeros(len(source), dtype=torch.float64, device=place.device)
         if steps:
@@ -56,36 +57,6 @@ class AsTerms(Transitions[list[Goal]]):
             log = log.index_copy(0, place, weights)
         log = log.to(source.device)
         return LogPolicy(log, left_over(log, source, len(here)))
-
-    def _graph(
-        self,
-        here: list[Goal],
-        after: list[Goal],
-        source: Int[Tensor, " steps"],
-        target: Int[Tensor, " steps"],
-        clause: Int[Tensor, " steps"],
-    ) -> GoalGraph:
-        """The steps as a graph of two layers."""
-        pairs = list(zip(source.tolist(), target.tolist(), strict=True))
-        met: dict[tuple[int, int], int] = {}
-        first = np.zeros(len(here) + len(after) + 1, dtype=np.int64)
-        ends = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
-        np.cumsum(np.bincount(ends[:, 0], minlength=len(first) - 1), out=first[1:])
-        none = np.zeros(0, dtype=np.int64)
-        return GoalGraph(
-            program=self.database.program,
-            goals=[*here, *after],
-            source=ends[:, 0],
-            target=ends[:, 1] + len(here),
-            choices=[self._choice(n) for n in clause.tolist()],
-            twin=np.asarray(
-                [met.setdefault(p, e) for e, p in enumerate(pairs)], dtype=np.int64
-            ),
-            roots=none,
-            open=none,
-            first=first,
-            stopped=None,
-        )  # fmt: skip
 
     def _choice(self, number: int) -> Choice:
         clause = self._clauses.get(number)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Shaped
 from torch import Tensor
 
 from deepprooflog.relational.layers import Layers
@@ -69,7 +69,7 @@ def sweep(
     """
     value: Tensor | None = None
     for depth in range(len(layers.goals) - 1, -1, -1):
-        ends = layers.goals[depth].is_true if true else _none(layers, depth)
+        ends = layers.goals[depth].is_true & true
         if open:
             ends[layers.open[depth]] = True
         here = semiring.ends(ends)
@@ -100,13 +100,3 @@ def provable(layers: Layers) -> Bool[Tensor, " queries"]:
     [True, True]
     """
     return at_roots(layers, sweep(layers, ANY))
-
-
-def fewest(layers: Layers, barred: Sequence[Bool[Tensor, " _steps"]]) -> Int[Tensor, " queries"]:
-    """The fewest steps from each query to True of those that are not barred; FAR for no way."""
-    weights = [torch.where(b, FAR, 1) for b in barred]
-    return at_roots(layers, sweep(layers, FEWEST, weights)).clamp_max(FAR)
-
-
-def _none(layers: Layers, depth: int) -> Bool[Tensor, " goals"]:
-    return torch.zeros(len(layers.goals[depth]), dtype=torch.bool, device=layers.roots.device)

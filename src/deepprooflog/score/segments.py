@@ -121,9 +121,8 @@ def segment_logsumexp(
     peak = items.new_full(shape, -torch.inf) if also is None else also.detach()
     where = index.view(-1, *[1] * (items.dim() - 1)).expand_as(items)
     peak = peak.scatter_reduce(0, where, items.detach(), "amax")
-    peak = peak.masked_fill(peak == -torch.inf, 0.0)
-    total = items.new_zeros(shape) if also is None else (also - peak).exp()
-    total = total.index_add(0, index, (items - peak[index]).exp())
-    # The logarithm's gradient at 0 is infinite, and nothing flows there.
-    nothing = total == 0
-    return total.masked_fill(nothing, 1.0).log().masked_fill(nothing, -torch.inf) + peak
+    shift = peak.masked_fill(peak == -torch.inf, 0.0)
+    total = items.new_zeros(shape) if also is None else (also - shift).exp()
+    total = total.index_add(0, index, (items - shift[index]).exp())
+    # The largest item adds 1. Where there is none, nothing flows through the logarithm at 0.
+    return total.clamp_min(1.0).log() + peak

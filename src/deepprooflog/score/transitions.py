@@ -123,7 +123,10 @@ def log_steps(
 ) -> Float[Tensor, " steps"]:
     """log p_λ of the steps from one layer of goals to the next."""
     found = model.log_weights(here, after, source, target, clause, false=model.false_action)
-    return normalised_policy(found, source).steps if model.normalises else found.steps
+    if not model.normalises:
+        return found.steps
+    also = found.false if model.false_action else None
+    return found.steps - segment_logsumexp(found.steps, source, len(found.false), also)[source]
 
 
 def log_policy(
