@@ -38,7 +38,8 @@ from deepprooflog.mdp.environment import Environment, Queries, reset
 from deepprooflog.mdp.policy import Policy
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.index import build_index, gather_facts
-from deepprooflog.relational.layers import explore, provable
+from deepprooflog.relational.layers import explore
+from deepprooflog.relational.sweep import provable
 from deepprooflog.score.embedding import Embedding
 
 SECTIONS = ("steps", "candidates", "goals", "facts")
@@ -113,7 +114,7 @@ def steps(setting: Setting, rows: list[Row], episodes: int) -> None:
         for constants, critic in (("own", False), ("own", True), ("shared", True)):
             actor = setting.policy(constants, false_action=True)
             other = setting.policy(constants, false_action=True, seed=1) if critic else None
-            policy = Policy(actor, database.symbols, other).to(setting.device)
+            policy = Policy(actor, database, other).to(setting.device)
             row = rolled_out(setting, environment, policy, queries, episodes)
             limit = "unlimited" if nesting is None else nesting
             case = f"steps, nesting {limit}, constants {constants}"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError, ProgramError
+from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.infer.bank import tensor_of
 from deepprooflog.infer.batch import Compiled, batch_log_prob, compile_batch
@@ -91,6 +92,11 @@ class Model(nn.Module):
             {n: m.encoder for n, m in self._networks().items() if m.encoder is not None}
         )
 
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.labels.device
+
     # -- batches ---------------------------------------------------------------------------------
 
     def compile(  # type: ignore[override]
@@ -109,7 +115,7 @@ class Model(nn.Module):
         with watched(budget) as limits:
             return compile_batch(
                 self.program, self._queries(goals), local=self.scorer.local, budget=limits,
-                unfolding=unfolding, method=method,
+                unfolding=unfolding and self.scorer.weighs_one, method=method,
             )  # fmt: skip
 
     def log_prob(
@@ -195,7 +201,7 @@ class Model(nn.Module):
             query, state, interner = self._begin(goal)
             best = best_derivation(
                 self.program, state, interner, self._weigh(query), local=self.scorer.local,
-                budget=limits, method=method,
+                weighs_one=self.scorer.weighs_one, budget=limits, method=method,
             )  # fmt: skip
             if best is None:
                 raise ProgramError(f"{query} has no proof")
@@ -273,10 +279,12 @@ class Weigher:
 
     def __init__(self, model: Model, query: Query) -> None:
         self.model = model
-        device = model.labels.logits.device
+        device = model.device
         self.bank = [tensor_of(t).to(device) for t in query.tensors]
 
-    def __call__(self, graph: GoalGraph | None, choices: Sequence[Choice]) -> NDArray[np.float64]:
+    def __call__(
+        self, graph: GoalGraph | CallGraph, choices: Sequence[Choice]
+    ) -> NDArray[np.float64]:
         model = self.model
         slots = np.arange(len(self.bank), dtype=np.int64)[None, :]
         asked = [Asked(edge_table(choices), graph, slots)]

@@ -44,7 +44,7 @@ def by_tables(text: str, query: str) -> tuple[Function, Tensor]:
     interner = Interner()
     table = tabulate(program, interner.goal(program.query(query).atoms), interner)
     assert table.complete
-    weights = fixed_weights(program)(None, table.system.choices)
+    weights = fixed_weights(program)(table.calls, table.system.choices)
     (root,) = table.answers.values()
     return lambda w: tabled_log_values(table.system, w)[root], torch.as_tensor(weights)
 

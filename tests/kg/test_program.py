@@ -16,7 +16,8 @@ from deepprooflog.kg.program import database_of, fact_columns, program_of, rules
 from deepprooflog.kg.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.logic.program import Kind
-from deepprooflog.relational.layers import explore, provable
+from deepprooflog.relational.layers import explore
+from deepprooflog.relational.sweep import provable
 from deepprooflog.syntax.terms import Functor
 from kg.bottom_up import levels, read_clauses, read_facts
 

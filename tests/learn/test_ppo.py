@@ -59,7 +59,7 @@ def made(
     database = Database.of(program)
     actor = Embedding(program, 8, seed=seed, false_action=process.get("false_action", True))
     other = Embedding(program, 8, seed=seed + 100) if critic else None
-    policy = Policy(actor, database.symbols, other)
+    policy = Policy(actor, database, other)
     labelled = Queries(database.goals(queries), torch.tensor(labels))
     return Environment(database, Process(max_depth=6, **process)), policy, labelled
 

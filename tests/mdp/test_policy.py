@@ -12,9 +12,9 @@ from deepprooflog.mdp.environment import FALSE, Actions, Environment, Queries, a
 from deepprooflog.mdp.policy import Policy, draw, entropy, log_prob
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.embed import LogPolicy
 from deepprooflog.relational.goals import Goals
 from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.transitions import LogPolicy
 
 # Three episodes: two actions and False; three actions, one closed; nothing at all.
 STEPS = torch.tensor([0.2, 0.3, 0.6, 0.0, 0.4], dtype=torch.float64).log()
@@ -79,11 +79,13 @@ def test_the_policy_is_the_scorers_softmax() -> None:
     program = Program("p(X) :- q(X). p(X) :- r(X). q(a). r(a).")
     database = Database.of(program)
     scorer = Embedding(program, 8, seed=2).double()
-    policy = Policy(scorer, database.symbols)
+    policy = Policy(scorer, database)
     environment = Environment(database, Process())
     state = reset(environment, Queries(database.goals(["p(a)"]), torch.tensor([1])))
     found = actions(environment, state)
-    log = policy.log_policy(state.goals, found.goals, found.episode, found.open, found.false)
+    log = policy.log_policy(
+        state.goals, found.goals, found.episode, found.clause, found.open, found.false
+    )
     terms = database.decode(found.goals)
     vectors = scorer.embed([*database.decode(state.goals), *terms]).squeeze(1)
     logits = torch.cat([vectors[1:], scorer.false[None]]) @ vectors[0]
@@ -94,6 +96,6 @@ def test_the_policy_is_the_scorers_softmax() -> None:
 
 def test_actor_and_critic_know_the_same_symbols() -> None:
     program, other = Program("p(a)."), Program("p(a). q(b).")
-    symbols = Database.of(program).symbols
+    database = Database.of(program)
     with pytest.raises(ModelError, match="different symbols"):
-        Policy(Embedding(program, 4), symbols, Embedding(other, 4))
+        Policy(Embedding(program, 4), database, Embedding(other, 4))

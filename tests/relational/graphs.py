@@ -17,7 +17,8 @@ import torch
 from deepprooflog.logic.program import Order, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
-from deepprooflog.relational.layers import explore, provable
+from deepprooflog.relational.layers import explore
+from deepprooflog.relational.sweep import provable
 from deepprooflog.syntax.terms import Atom, Functor
 from oracles.kg_levels import Levels, Triple, read_paths, read_triples
 

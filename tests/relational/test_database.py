@@ -8,7 +8,8 @@ import torch
 from deepprooflog.errors import ProgramError, ProofLogError
 from deepprooflog.logic.program import Program
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.layers import explore, provable
+from deepprooflog.relational.layers import explore
+from deepprooflog.relational.sweep import provable
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.syntax.terms import Atom, Functor
 

@@ -18,7 +18,8 @@ from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.program import Order, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals
-from deepprooflog.relational.layers import Cut, Layers, explore, provable
+from deepprooflog.relational.layers import Cut, Layers, explore
+from deepprooflog.relational.sweep import provable
 from deepprooflog.syntax.writer import write_term
 from programs.fresh import fresh
 from programs.function_free import MIXED, ORDERS, Asked, function_free

@@ -12,12 +12,11 @@ from deepprooflog.errors import ProofLogError
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.program import Order, Program
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.embed import rows
 from deepprooflog.relational.goals import Goals
 from deepprooflog.relational.layers import Layers, explore
 from deepprooflog.relational.prune import pruned
 from deepprooflog.relational.success import Mass, masses
-from deepprooflog.relational.weigh import log_weights
+from deepprooflog.relational.weigh import log_weights, transitions_of
 from deepprooflog.score.embedding import Embedding
 from deepprooflog.score.vocabulary import ConstantRows
 from programs.fresh import fresh
@@ -36,7 +35,7 @@ def scorer_of(
 
 
 def weighed(scorer: Embedding, database: Database, layers: Layers) -> Mass:
-    return masses(layers, log_weights(scorer, rows(scorer, database.symbols), layers))
+    return masses(layers, log_weights(transitions_of(scorer, database), layers))
 
 
 def gradients(scorer: Embedding) -> dict[str, torch.Tensor]:

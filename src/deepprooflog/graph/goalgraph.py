@@ -56,6 +56,30 @@ class GoalGraph:
         """The nodes that are True, one for each answer where answers are tracked."""
         return [n for n, goal in enumerate(self.goals) if goal.is_true]
 
+    @classmethod
+    def of_steps(
+        cls,
+        program: Program,
+        goals: list[Goal],
+        source: list[int],
+        target: list[int],
+        choices: list[Choice],
+    ) -> GoalGraph:
+        """A graph of given steps, those of a goal consecutive, for a scorer to weigh."""
+        met: dict[tuple[int, int], int] = {}
+        twin = [met.setdefault(pair, e) for e, pair in enumerate(zip(source, target, strict=True))]
+        first = np.zeros(len(goals) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(_ints(source), minlength=len(goals)), out=first[1:])
+        none = np.zeros(0, dtype=np.int64)
+        return cls(
+            program, goals, _ints(source), _ints(target), choices, _ints(twin), none, none, first,
+            None,
+        )  # fmt: skip
+
     def __repr__(self) -> str:
         state = "complete" if self.complete else f"stopped by {self.stopped}"
         return f"GoalGraph({self.nodes} goals, {self.edges} steps, {state})"
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.asarray(values, dtype=np.int64)

@@ -218,7 +218,7 @@ def looked_at(
 
 
 def certain(choice: Choice) -> bool:
-    """True when a step weighs 1 whatever the parameters (under a local scorer)."""
+    """True when a step weighs 1 whatever the parameters (under the scorer `Unit`)."""
     return choice.weigher in (Weigher.ONE, Weigher.SCORER)
 
 

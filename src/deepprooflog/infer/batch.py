@@ -337,7 +337,7 @@ def _unfolded_values(
     select: Tensor | None,
 ) -> Tensor:
     """log p of a part's queries, or of those selected."""
-    device = labels.logits.device
+    device = labels.device
     part = part.to(device)
     chosen = None if select is None else select.to(device)
     outputs = []
@@ -377,9 +377,9 @@ def _graph_values(
     labels: Labels,
     scorer: Scorer,
 ) -> tuple[list[Ints], list[Tensor]]:
-    device = labels.logits.device
+    device = labels.device
     asked = [Asked(p.table, p.bundle.graph, p.bundle.slots) for p in graphs]
-    asked += [Asked(t.table, None, t.slots) for t in tabled]
+    asked += [Asked(t.table, t.tabled.calls, t.slots) for t in tabled]
     bank = [t.to(device) for t in compiled.bank]
     weights = edge_weights(asked, bank, networks, labels, scorer)
     places: list[Ints] = []

@@ -52,6 +52,7 @@ def best_derivation(
     weigh: Weigh,
     *,
     local: bool = True,
+    weighs_one: bool = True,
     budget: Budget | None = None,
     method: Method = "auto",
 ) -> Best | None:
@@ -60,7 +61,7 @@ def best_derivation(
     Raises `Inexact` when a better one than any that was met may lie outside the budget.
     """
     budget = (budget or Budget()).start()
-    if method == "auto" and local and budget.max_depth is None:
+    if method == "auto" and weighs_one and budget.max_depth is None:
         few = replace(budget.part(0.3), max_goals=min(budget.max_goals or FEW, FEW))
         graph = explore(program, [goal], interner, few)
         if graph.complete:
@@ -78,7 +79,7 @@ def best_derivation(
     if not written.complete:
         raise over_budget(goal, written.stopped)
     system = written.table.system
-    weights = weigh(None, system.choices)
+    weights = weigh(written.table.calls, system.choices)
     unknown = next(iter(written.table.answers.values()), None)
     steps = None if unknown is None else best_steps(system, weights, unknown)
     return None if steps is None else Best(*steps, "tabled")

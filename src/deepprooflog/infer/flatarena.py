@@ -19,10 +19,12 @@ import torch
 from torch import Tensor
 
 from deepprooflog.graph.flat import LABEL, Asked, Flat, Ints
+from deepprooflog.graph.ragged import ragged_ranges
 from deepprooflog.infer.particles import Arena
 from deepprooflog.logic.clause import Clause
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
+from deepprooflog.score.ragged import tensor_ranges
 from deepprooflog.score.weigh import network_of, stack
 
 # In place of a goal's number: True, which is no query's own, and nothing at all.
@@ -172,8 +174,7 @@ def _ranges(first: Tensor, queries: Tensor, most: int | None) -> Ranges:
         return Ranges(index.reshape(-1), place.repeat_interleave(most), shift, there.reshape(-1))
     total = int(count.sum())
     shift = torch.cumsum(count, 0) - count - begin
-    of = place.repeat_interleave(count, output_size=total)
-    index = torch.arange(total, device=device) - shift[of]
+    of, index = tensor_ranges(begin, count, total)
     return Ranges(index, of, shift, torch.ones_like(index, dtype=torch.bool))
 
 
@@ -288,8 +289,7 @@ def longest(nodes: int, source: Ints, target: Ints) -> int | None:
     done, steps = 0, 0
     while len(front):
         done, steps = done + len(front), steps + 1
-        count = first[front + 1] - first[front]
-        at = np.arange(count.sum()) + np.repeat(first[front] - (np.cumsum(count) - count), count)
+        _, at = ragged_ranges(first[front], first[front + 1] - first[front])
         reached, times = np.unique(target[inner[at]], return_counts=True)
         waiting[reached] -= times
         front = reached[waiting[reached] == 0]
@@ -306,8 +306,7 @@ def distances(nodes: int, source: Ints, target: Ints, ends: Ints) -> Ints:
     while len(front):
         result[front] = steps
         steps += 1
-        count = first[front + 1] - first[front]
-        at = np.arange(count.sum()) + np.repeat(first[front] - (np.cumsum(count) - count), count)
+        _, at = ragged_ranges(first[front], first[front + 1] - first[front])
         front = np.unique(source[order[at]])
         front = front[result[front] < 0]
     return result

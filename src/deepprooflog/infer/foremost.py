@@ -4,7 +4,7 @@
 
 No step weighs more than 1, so that the first time True comes up, no other derivation can be better,
 however many goals are still open. Goals are expanded and weighed in small batches; one that a later
-batch finds a better way to is taken up again. Needs a scorer that reads only the leftmost atom.
+batch finds a better way to is taken up again. Needs labels: no scorer is asked.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import math
 from heapq import heappop, heappush
 
 from deepprooflog.errors import Inexact
+from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import LOOK
 from deepprooflog.infer.method import Weigh
@@ -60,6 +61,7 @@ class _Search:
         # Goals that have left the heap and whose steps are not all offered: a watchdog may come.
         self.taken: list[int] = []
         self.weight: dict[Choice, float] = {}
+        self.nothing = CallGraph(program, [])  # no step is the scorer's to weigh
 
     def run(self, root: Goal, weigh: Weigh) -> Steps | None:
         self._offer(root, 0.0, 0, None)
@@ -111,7 +113,7 @@ class _Search:
             self._look()
         fresh = list(dict.fromkeys(c for _, c, _ in steps if c not in self.weight))
         if fresh:
-            self.weight.update(zip(fresh, weigh(None, fresh).tolist(), strict=True))
+            self.weight.update(zip(fresh, weigh(self.nothing, fresh).tolist(), strict=True))
         edges: dict[int, list[tuple[Choice, float, int]]] = {node: [] for node in nodes}
         for node, choice, target in steps:
             if self.weight[choice] > -math.inf:

@@ -59,7 +59,7 @@ class Frontier:
     ) -> None:
         self.program, self.interner = program, interner
         self.bank, self.networks, self.labels, self.scorer = bank, networks, labels, scorer
-        self.device = labels.logits.device
+        self.device = labels.device
         self.goals: list[Goal] = []
         self.number: dict[Goal, int] = {}
         self.begin: list[int] = []

@@ -191,7 +191,7 @@ def _listed(whole: Weighed, found: dict[tuple[Term, ...], float], top: int) -> l
 def _tabled(table: Tabled, weigh: Weigh, top: int, by: By) -> list[Likely]:
     """The most probable answers of those that tables list, or that of the best derivation."""
     system = table.system
-    weights = weigh(None, system.choices)
+    weights = weigh(table.calls, system.choices)
     log = solve_closely(system, weights).log
     listed = [(float(log[u]), u, a) for a, u in table.answers.items() if log[u] > -math.inf]
     listed.sort(key=lambda one: -one[0])

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.errors import Inexact, ProgramError
+from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import RECURSION, SHARE, Exploration
 from deepprooflog.graph.goalgraph import GoalGraph
@@ -40,8 +41,8 @@ from deepprooflog.logic.program import Program
 
 Method = Literal["auto", "graph", "tabled"]
 
-Weigh = Callable[[GoalGraph | None, Sequence[Choice]], NDArray[np.float64]]
-"""Log weights of steps; the graph they belong to, or None for steps by themselves."""
+Weigh = Callable[[GoalGraph | CallGraph, Sequence[Choice]], NDArray[np.float64]]
+"""Log weights of the edges of a graph, or of tabled productions."""
 
 # The first turn of a goal graph: some hundredths of a second.
 FIRST = 4_000

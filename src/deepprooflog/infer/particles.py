@@ -18,6 +18,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from deepprooflog.score.segments import segment_logsumexp
+
 
 @dataclass(frozen=True)
 class Arena:
@@ -59,7 +61,7 @@ def ways(arena: Arena) -> Float[Tensor, "edges"]:
     """log of the weight of all steps that lead where this one does, from where it does."""
     if arena.twin is None:
         return arena.weights
-    return segment_log_sum(arena.weights, arena.twin, len(arena.weights))[arena.twin]
+    return segment_logsumexp(arena.weights, arena.twin, len(arena.weights))[arena.twin]
 
 
 LookAhead = Callable[[Arena], Tensor]
@@ -99,24 +101,11 @@ def groups(
     >>> two.draw(torch.tensor([0, 0, 1]), torch.tensor([0.1, 0.9, 0.5])).tolist()
     [0, 1, 2]
     """
-    mass = segment_log_sum(weights, group, len(begin))
+    mass = segment_logsumexp(weights, group, len(begin))
     share = torch.where(weights > -torch.inf, weights - mass[group], -torch.inf).double().exp()
     # A parallel running sum may step back by a rounding error; a search needs it sorted.
     heights = torch.cat([share.new_zeros(1), torch.cumsum(share, 0)])
     return Groups(begin, end, mass, torch.cummax(heights, 0).values)
-
-
-def segment_log_sum(
-    weights: Float[Tensor, "edges"], group: Int[Tensor, "edges"], count: int
-) -> Float[Tensor, "groups"]:
-    """log Σ exp over the items of each group, differentiable; −inf for an empty one."""
-    top = weights.new_full((count,), -torch.inf)
-    top = top.scatter_reduce(0, group, weights.detach(), "amax")
-    top = torch.where(top > -torch.inf, top, 0.0)
-    total = weights.new_zeros(count).index_add(0, group, torch.exp(weights - top[group]))
-    # The logarithm's gradient at 0 is infinite, and nothing flows there.
-    none = total == 0
-    return torch.where(none, 1.0, total).log().masked_fill(none, -torch.inf) + top
 
 
 def proposals(arena: Arena, ahead: Float[Tensor, "nodes"] | None = None) -> Groups:
@@ -140,7 +129,7 @@ def steps_ahead(depth: int) -> LookAhead:
         values = torch.zeros_like(arena.begin, dtype=arena.weights.dtype)
         for _ in range(depth):
             weights = arena.weights.detach() + values[arena.target]
-            values = segment_log_sum(weights, arena.source, len(arena.begin))
+            values = segment_logsumexp(weights, arena.source, len(arena.begin))
             values = torch.where(arena.true, 0.0, values)
         return values
 

@@ -83,7 +83,7 @@ def prepare(
     program: Program,
     queries: Sequence[Query],
     *,
-    local: bool,
+    unfolding: bool,
     budget: Budget | None = None,
     form: Form = "auto",
 ) -> Paths:
@@ -96,7 +96,7 @@ def prepare(
     interner = Interner()
     rest = list(range(len(queries)))
     flat: FlatPart | None = None
-    if form == "auto" and local and queries and not _grows(program, queries[0]):
+    if form == "auto" and unfolding and queries and not _grows(program, queries[0]):
         flat = _unfold(program, queries, placed, budget)
         rest = [] if flat is not None else rest
     bundles: list[BundlePart] = []
@@ -156,7 +156,7 @@ def grounds(
 
     Each comes with the places of its queries in the result.
     """
-    device = labels.logits.device
+    device = labels.device
     result: list[tuple[Ints, Ground]] = []
     some = torch.arange(len(paths)) if select is None else selection(select, len(paths))
     if paths.flat is not None:
@@ -185,7 +185,7 @@ def _bundle_arenas(
     labels: Labels,
     scorer: Scorer,
 ) -> tuple[list[Ints], list[Arena]]:
-    device = labels.logits.device
+    device = labels.device
     asked: list[Asked] = []
     chosen: list[tuple[BundlePart, Ints, Ints, Ints]] = []
     for part in paths.bundles:

@@ -29,7 +29,7 @@ from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.syntax.terms import Term
 
-Weigh = Callable[[GoalGraph | None, Sequence[Choice]], NDArray[np.float64]]
+Weigh = Callable[[GoalGraph, Sequence[Choice]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)

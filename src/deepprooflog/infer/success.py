@@ -112,7 +112,7 @@ def answer_weights(
         found = _answers_by_graph(written.graph, weigh)
     if written.table is not None:
         system = written.table.system
-        close = solve_closely(system, weigh(None, system.choices))
+        close = solve_closely(system, weigh(written.table.calls, system.choices))
         for answer, unknown in written.table.answers.items():
             log, error = float(close.log[unknown]), float(close.error[unknown])
             if log > found.get(answer, (-math.inf, 0.0))[0]:
@@ -138,7 +138,7 @@ def has_proof(
             return True
     if written.table is not None:
         table = written.table
-        steps = weigh(None, table.system.choices)
+        steps = weigh(table.calls, table.system.choices)
         for unknown in table.answers.values():
             if best_productions(table.system, steps, unknown) is not None:
                 return True
@@ -248,7 +248,7 @@ def _told(value: float, error: float) -> float:
 
 
 def _by_table(table: Tabled, weigh: Weigh, goal: Goal) -> Success:
-    weights = weigh(None, table.system.choices)
+    weights = weigh(table.calls, table.system.choices)
     found = solve_closely(table.system, weights)
     unknowns = list(table.answers.values())
     value = float(found.log[unknowns].max(initial=-math.inf))

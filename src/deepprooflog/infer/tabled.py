@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepprooflog.errors import ProofLogError
+from deepprooflog.graph.calls import CallGraph, CallStep
 from deepprooflog.graph.explore import LOOK, SHARE
 from deepprooflog.infer.polynomial import System
 from deepprooflog.logic.budget import Budget, BudgetExceeded
@@ -52,7 +53,7 @@ class Tabled:
 
     system: System
     answers: dict[tuple[Term, ...], int]
-    calls: int
+    calls: CallGraph  # the steps that a scorer weighs
     stopped: str | None
 
     @property
@@ -85,6 +86,9 @@ class Tabulation:
         self.budget = (budget or Budget()).start()
         self.watch = current()
         self.system = System()
+        self.calls = CallGraph(program, [])
+        # Productions and steps before the call that is being entered, while one is.
+        self.entering: tuple[int, int] | None = None
         self.tables: list[_Table] = [_Table(query)]
         self.number: dict[Goal, int] = {}
         self.items: dict[tuple[int, Goal], int] = {}
@@ -133,16 +137,22 @@ class Tabulation:
                 raise
 
     def _trim(self) -> None:
-        """Drop a production that was not added in full: each that stands makes sense by itself."""
+        """Drop a production that was not added in full, and a call that was not entered in full.
+
+        Each production that stands makes sense by itself; of a call a scorer needs all clauses.
+        """
         system = self.system
         columns: list[list[Any]] = [system.target, system.choices, system.left, system.right]
         whole = min(map(len, columns))
+        if self.entering is not None:
+            whole = min(whole, self.entering[0])
+            del self.calls.steps[self.entering[1] :]
         for column in columns:
             del column[whole:]
 
     def tabled(self) -> Tabled:
         """The equations as far as they have been found."""
-        return Tabled(self.system, self.tables[0].answers, len(self.tables) - 1, self.stopped)
+        return Tabled(self.system, self.tables[0].answers, self.calls, self.stopped)
 
     def _limit(self) -> str | None:
         limit = self.budget.max_goals
@@ -199,8 +209,16 @@ class Tabulation:
         if number is None:
             number = self.number[call] = len(self.tables)
             self.tables.append(_Table(call))
-            for step in self._steps(call):
-                self.system.add(self._item(number, step.goal, step.choice.clause), step.choice)
+            self.entering = len(self.system.choices), len(self.calls.steps)
+            # All of a call's clauses or none: a scorer that normalises over some of them would
+            # weigh these too high.
+            for step in list(self._steps(call)):
+                item = self._item(number, step.goal, step.choice.clause)
+                if step.choice.weigher is Weigher.SCORER:
+                    production = len(self.system.choices)
+                    self.calls.steps.append(CallStep(production, call, step.goal, step.choice))
+                self.system.add(item, step.choice)
+            self.entering = None
         return number
 
     def _answer(self, table: int, answer: tuple[Term, ...]) -> int:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from jaxtyping import Int, Int64
-from torch import Tensor
+from jaxtyping import Int64
 
 from deepprooflog.kg.prover import Prover
-from deepprooflog.relational.layers import Layers
+from deepprooflog.relational.sweep import FAR, FEWEST, at_roots, sweep
 
 NO_PROOF = -1
-_FAR = 1 << 30
 
 
 def depths(
@@ -19,23 +17,12 @@ def depths(
 ) -> Int64[np.ndarray, " n"]:
     """The fewest resolution steps of a proof without belief; −1 where there is none."""
     found = []
-    device = prover.policy.true.device
+    device = prover.device
     for begin in range(0, len(triples), batch):
         part = torch.from_numpy(triples[begin : begin + batch]).to(device)
         layers = prover.explore(prover.goals(part))
-        found.append(fewest(layers, prover.get_buffer("neural")).cpu())
+        weights = [torch.where(neural, FAR, 1) for neural in prover.neural_steps(layers)]
+        steps = at_roots(layers, sweep(layers, FEWEST, weights))
+        found.append(torch.where(steps < FAR, steps, NO_PROOF).cpu())
     result: Int64[np.ndarray, " n"] = torch.cat(found).numpy().astype(np.int64)
     return result
-
-
-def fewest(layers: Layers, neural: Tensor) -> Int[Tensor, " queries"]:
-    """The fewest steps from each query to True that are no steps at a neural fact."""
-    steps = torch.where(layers.goals[-1].is_true, 0, _FAR)
-    for depth in range(len(layers.steps) - 1, -1, -1):
-        goals, between = layers.goals[depth], layers.steps[depth]
-        barred = neural[goals.atoms[:, 0, 0]][between.source]
-        ahead = torch.where(barred, _FAR, steps[between.target] + 1)
-        here = torch.where(goals.is_true, 0, _FAR)
-        steps = here.scatter_reduce(0, between.source, ahead, "amin")
-    found = steps[layers.roots]
-    return torch.where(found < _FAR, found, NO_PROOF)

@@ -133,7 +133,7 @@ class ExactLearning:
         self.prover, self.graph, self.positives = prover, graph, positives
         self.options, self.validate, self.path = options, validate, path
         self.candidates, self.within = candidates, within
-        self.device = prover.policy.true.device
+        self.device = prover.device
         self.optimizer = torch.optim.Adam(prover.policy.parameters(), lr=options.lr)
         self.stream = Stream(len(positives), torch.device("cpu"))
         self.step, self.seconds = 0, 0.0
@@ -222,7 +222,7 @@ class ExactLearning:
             undecided = first_entropy(layers, log_weights[0])[: len(rows)]
             losses = losses - self.options.entropy * undecided
         # A batch without any proof teaches nothing, which is a gradient of 0 and not an error.
-        return losses + 0.0 * self.prover.policy.true.sum()
+        return losses + 0.0 * next(self.prover.policy.parameters()).sum()
 
     def _look(self, validate: Validate) -> float:
         self.prover.eval()

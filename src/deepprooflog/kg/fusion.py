@@ -54,7 +54,7 @@ class Recorded:
 
     def __call__(self, triples: Int[Tensor, "n 3"]) -> Tensor:
         assert self.prover.belief is not None
-        here = triples.to(self.prover.policy.true.device)
+        here = triples.to(self.prover.device)
         head, relation, tail = here.unbind(1)
         with torch.no_grad():
             mass = self.prover(here)

@@ -26,6 +26,7 @@ from deepprooflog.kg.domains import ANYONE, Candidates
 from deepprooflog.kg.exact_learner import Learned, Validate
 from deepprooflog.kg.negatives import training_negatives
 from deepprooflog.kg.ppo_options import PpoOptions
+from deepprooflog.kg.proofs import program_with_facts
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn import checkpoint
@@ -36,9 +37,9 @@ from deepprooflog.learn.progress import Progress
 from deepprooflog.learn.rollout import Tally
 from deepprooflog.learn.scalars import Scalars
 from deepprooflog.mdp.environment import Environment, Queries
-from deepprooflog.mdp.policy import Policy
-from deepprooflog.mdp.process import Process
+from deepprooflog.mdp.policy import Policy, process_of
 from deepprooflog.relational.goals import Goals
+from deepprooflog.score.embedding import Embedding
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 SHAPE: checkpoint.Shape = {
@@ -87,7 +88,7 @@ def environment_of(prover: Prover, *, memory: bool = True) -> Environment:
 
     With `memory` no goal is visited twice, which rollouts may do and p_success does not.
     """
-    process = Process(prover.limits.depth, prover.policy.false_action, memory)
+    process = process_of(prover.policy, prover.limits.depth, memory=memory)
     belief = None if prover.belief is None else believed(prover)
     return Environment(prover.database, process, belief)
 
@@ -105,11 +106,19 @@ def believed(prover: Prover) -> Callable[[Tensor], Tensor]:
 
 
 def policy_of(prover: Prover) -> Policy:
-    """The prover's own policy as the actor; V begins with the same vectors, and at 0 everywhere."""
-    actor = prover.policy
+    """The prover's own policy as the actor; V begins with the same vectors, and at 0 everywhere.
+
+    A policy without vectors of goals has a critic that begins with vectors of its own.
+    """
+    actor, database = prover.policy, prover.database
     # What the head is initialised with is not used: the global generator is left as it is.
     with torch.random.fork_rng(devices=[]):
-        return Policy(actor, prover.database.symbols, copy.deepcopy(actor)).to(actor.true.device)
+        if isinstance(actor, Embedding):
+            critic = copy.deepcopy(actor)
+        else:
+            program = prover.program or program_with_facts(database)
+            critic = Embedding(program, constants="shared", numbers="symbols", seed=0)
+        return Policy(actor, database, critic).to(prover.device)
 
 
 # -- a run -----------------------------------------------------------------------------------------
@@ -131,7 +140,7 @@ class PpoLearning:
         self.prover, self.graph, self.positives = prover, graph, positives
         self.options, self.validate, self.path = options, validate, path
         self.candidates = candidates
-        self.device = prover.policy.true.device
+        self.device = prover.device
         environment = environment_of(prover, memory=bool(options.memory))
         self.learner = ppo_learner(environment, policy_of(prover), options.settings())
         self.best: dict[str, Any] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -20,14 +21,14 @@ from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.proof.tree import Proof
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.embed import Rows, rows
 from deepprooflog.relational.goals import NO_FACT, Goals
 from deepprooflog.relational.layers import Layers, explore
 from deepprooflog.relational.prune import pruned
 from deepprooflog.relational.rules import Offer
 from deepprooflog.relational.success import Mass, masses
-from deepprooflog.relational.weigh import log_weights
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.relational.weigh import log_weights, transitions_of
+from deepprooflog.score.scorer import Scorer
+from deepprooflog.score.transitions import Transitions
 from deepprooflog.syntax.terms import Atom, Struct
 
 
@@ -50,7 +51,7 @@ class Prover(nn.Module):
     def __init__(
         self,
         database: Database,
-        policy: Embedding,
+        policy: Scorer,
         belief: Belief | None = None,
         limits: Limits | None = None,
         program: Program | None = None,
@@ -61,29 +62,34 @@ class Prover(nn.Module):
         self.belief = belief
         self.limits = limits or Limits()
         self.program = program
-        self._table: Rows | None = None
+        self._transitions: tuple[Database, torch.device, Transitions[Any]] | None = None
         _check_belief(database, belief)
         neural = torch.zeros(len(database.symbols.predicates) + 1, dtype=torch.bool)
         neural[sorted(database.shape.neural)] = True
         # Of True, whose predicate is PAD, the last entry is read.
         self.register_buffer("neural", neural, persistent=False)
         self.register_buffer("relation_of", _relations(database), persistent=False)
-        self.to(policy.true.device)
+        self.to(policy.device)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Prover:
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        device = self.policy.true.device
+        device = self.device
         if self.database.device != device:
             self.database = self.database.to(device)
         return self
 
     @property
-    def table(self) -> Rows:
-        """Where the symbols' vectors are, on the policy's device."""
-        device = self.policy.true.device
-        if self._table is None or self._table.terms.device != device:
-            self._table = rows(self.policy, self.database.symbols)
-        return self._table
+    def device(self) -> torch.device:
+        """Where the policy is, and the database with it."""
+        return self.policy.device
+
+    @property
+    def transitions(self) -> Transitions[Any]:
+        """The policy on the database's goals."""
+        kept, database, device = self._transitions, self.database, self.device
+        if kept is None or kept[0] is not database or kept[1] != device:
+            kept = self._transitions = database, device, transitions_of(self.policy, database)
+        return kept[2]
 
     def goals(self, triples: Int[Tensor, "n 3"], *, leave_out: bool = False) -> Goals:
         """Triples as ground queries; `leave_out`: each without the fact that it is itself."""
@@ -98,7 +104,7 @@ class Prover(nn.Module):
         limits = self.limits
         layers = explore(
             self.database, goals, max_depth=limits.depth, max_atoms=limits.atoms,
-            max_goals=limits.goals or most,
+            max_goals=limits.goals or most, every_clause=self.policy.local,
         )  # fmt: skip
         return pruned(layers)
 
@@ -115,16 +121,19 @@ class Prover(nn.Module):
         self, layers: Layers
     ) -> tuple[list[Float[Tensor, " _steps"]], list[Bool[Tensor, " _steps"]] | None]:
         """log p of every step, and which are steps at a neural fact (None: there is no such)."""
-        weights = log_weights(self.policy, self.table, layers)
+        weights = log_weights(self.transitions, layers)
         if self.belief is None:
             return weights, None
-        neural: list[Tensor] = []
+        neural = self.neural_steps(layers)
         for depth, steps in enumerate(layers.steps):
-            goals = layers.goals[depth]
-            asked = self.get_buffer("neural")[goals.atoms[:, 0, 0]][steps.source]
+            goals, asked = layers.goals[depth], neural[depth]
             weights[depth] = self._with_belief(weights[depth], goals, asked, steps.source)
-            neural.append(asked)
         return weights, neural
+
+    def neural_steps(self, layers: Layers) -> list[Bool[Tensor, " _steps"]]:
+        """Which steps are steps at a neural fact."""
+        neural, pairs = self.get_buffer("neural"), zip(layers.goals, layers.steps, strict=False)
+        return [neural[goals.atoms[:, 0, 0]][steps.source] for goals, steps in pairs]
 
     @torch.no_grad()
     def proofs(

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int64
 
+from deepprooflog.graph.ragged import ragged_ranges
+
 
 @dataclass(frozen=True, eq=False)
 class Truths:
@@ -60,10 +62,8 @@ class Truths:
         [[0, 1, 1], [0, 1, 3]]
         """
         begin, end = self._range(context)
-        size = end - begin
-        position = np.repeat(np.arange(len(context)), size)
-        offset = np.arange(len(position)) - np.repeat(np.cumsum(size) - size, size)
-        return position, self.numbers[begin[position] + offset] % self.entities
+        position, at = ragged_ranges(begin, end - begin)
+        return position, self.numbers[at] % self.entities
 
     def _range(
         self, context: Int64[np.ndarray, " contexts"]

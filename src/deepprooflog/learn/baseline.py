@@ -12,7 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from deepprooflog.infer.particles import Arena, segment_log_sum
+from deepprooflog.infer.particles import Arena
+from deepprooflog.score.segments import segment_logsumexp
 
 FEATURES = 4
 
@@ -72,7 +73,7 @@ class Value(nn.Module):
         """How far log V of these goals is from one step of Bellman's equation, per step left."""
         log_v: Tensor = self(arena)
         weights = arena.weights.detach() + log_v.detach()[arena.target]
-        target = segment_log_sum(weights, arena.source, len(arena.begin))
+        target = segment_logsumexp(weights, arena.source, len(arena.begin))
         at = nodes.reshape(-1)
         at = at[(target[at] > -torch.inf) & ~arena.true[at]]
         if not len(at):
@@ -85,9 +86,9 @@ def features(arena: Arena) -> Float[Tensor, "nodes features"]:
     """What a value network reads of each goal, without gradients to the policy."""
     weights = arena.weights.detach()
     nodes = len(arena.begin)
-    one = segment_log_sum(weights, arena.source, nodes)
+    one = segment_logsumexp(weights, arena.source, nodes)
     one = torch.where(arena.true, 0.0, one)
-    two = segment_log_sum(weights + one[arena.target], arena.source, nodes)
+    two = segment_logsumexp(weights + one[arena.target], arena.source, nodes)
     count = (arena.end - arena.begin).double()
     found = [one, two, torch.log1p(count), torch.log1p(arena.distance.double())]
     # A goal that was not looked at, or is a dead end, has no weights to see.

@@ -60,7 +60,7 @@ def compile_examples(
                 place[id(other)] = len(goals)
                 goals.append(other)
         condition = torch.tensor([place[id(other)] for other in each])
-    device = model.labels.logits.device
+    device = model.device
     return Examples(
         model.compile(goals, budget),
         condition,

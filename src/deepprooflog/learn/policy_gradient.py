@@ -111,7 +111,7 @@ def actor_critic_learner(
 ) -> Learner:
     """Actor-critic, ready to learn."""
     if policy.critic is None:
-        raise ModelError("actor-critic needs a critic", hint="Policy(actor, symbols, critic)")
+        raise ModelError("actor-critic needs a critic", hint="Policy(actor, database, critic)")
     return Learner(environment, policy, settings or ActorCritic(), actor_critic_update)
 
 

@@ -171,7 +171,7 @@ def ppo_learner(environment: Environment, policy: Policy, settings: Ppo | None =
     """PPO, ready to learn; it can be stopped and resumed."""
     settings = settings or Ppo()
     if policy.critic is None:
-        raise ModelError("PPO needs a critic", hint="Policy(actor, symbols, critic)")
+        raise ModelError("PPO needs a critic", hint="Policy(actor, database, critic)")
     return Learner(environment, policy, settings, update)
 
 

@@ -29,13 +29,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.infer.particles import Arena, Ground, log_mean, proposals, segment_log_sum
+from deepprooflog.infer.particles import Arena, Ground, log_mean, proposals
 from deepprooflog.infer.paths import Paths, grounds
 from deepprooflog.infer.smc import PATIENCE
 from deepprooflog.learn.baseline import MovingAverage, Value
 from deepprooflog.learn.losses import log_complement
 from deepprooflog.learn.smc import paths
 from deepprooflog.model import Goals, Model
+from deepprooflog.score.segments import segment_logsumexp
 
 Baseline = MovingAverage | Value | None
 
@@ -168,7 +169,7 @@ class Steps:
 def behaviour(drawn: Rollouts) -> Steps:
     """log μ and log ρ of each step drawn."""
     arena = drawn.arena
-    mass = segment_log_sum(arena.weights, arena.source, len(arena.begin))
+    mass = segment_logsumexp(arena.weights, arena.source, len(arena.begin))
     moved = drawn.edges >= 0
     log_z = torch.where(moved | drawn.failed, mass[drawn.nodes], 0.0)
     own = torch.cat([arena.weights, arena.weights.new_zeros(1)])[drawn.edges]

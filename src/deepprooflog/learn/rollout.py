@@ -28,8 +28,9 @@ from deepprooflog.mdp.environment import (
     step,
 )
 from deepprooflog.mdp.policy import Policy, draw, log_prob
-from deepprooflog.relational.embed import LogPolicy
 from deepprooflog.relational.goals import Goals
+from deepprooflog.score.ragged import tensor_ranges
+from deepprooflog.score.transitions import LogPolicy
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Choices:
     goals: Goals
     successors: Goals
     parent: Int[Tensor, " successors"]
+    clause: Int[Tensor, " successors"]
     start: Int[Tensor, " goals_and_one"]
     open: Bool[Tensor, " successors"]
     false: Bool[Tensor, " goals"]
@@ -51,23 +53,24 @@ class Choices:
         """Some of the goals, with their successors."""
         begin, count = self.start[index], self.start[index + 1] - self.start[index]
         start = torch.cat([count.new_zeros(1), count.cumsum(0)])
-        parent = torch.repeat_interleave(torch.arange(len(index), device=index.device), count)
-        moved = begin - start[:-1]
-        rows = torch.arange(len(parent), device=index.device) + moved[parent]
+        parent, rows = tensor_ranges(begin, count, int(start[-1]))
         chosen = self.chosen[index]
         return Choices(
             goals=self.goals.select(index),
             successors=self.successors.select(rows),
             parent=parent,
+            clause=self.clause[rows],
             start=start,
             open=self.open[rows],
             false=self.false[index],
-            chosen=torch.where(chosen == FALSE, FALSE, chosen - moved),
+            chosen=torch.where(chosen == FALSE, FALSE, chosen - begin + start[:-1]),
         )
 
     def score(self, policy: Policy) -> LogPolicy:
         """log π of all of them, differentiable."""
-        return policy.log_policy(self.goals, self.successors, self.parent, self.open, self.false)
+        return policy.log_policy(
+            self.goals, self.successors, self.parent, self.clause, self.open, self.false
+        )
 
 
 @dataclass(frozen=True)
@@ -183,7 +186,12 @@ class _Tape:
         """One step of every episode."""
         offered = actions(environment, state)
         log = policy.log_policy(
-            state.goals, offered.goals, offered.episode, offered.open, offered.false
+            state.goals,
+            offered.goals,
+            offered.episode,
+            offered.clause,
+            offered.open,
+            offered.false,
         )
         chosen = draw(log, offered, generator, greedy=greedy)
         outcome = step(environment, state, offered, chosen, generator)
@@ -229,6 +237,7 @@ class _Tape:
             goals=Goals.cat([s.goals for s in self.states]),
             successors=Goals.cat([o.goals for o in offered]),
             parent=torch.cat([o.episode + t * episodes for t, o in enumerate(offered)]),
+            clause=torch.cat([o.clause for o in offered]),
             start=torch.cat([*starts, end]),
             open=torch.cat([o.open for o in offered]),
             false=torch.cat([o.false for o in offered]),

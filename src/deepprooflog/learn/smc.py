@@ -55,7 +55,8 @@ class Diagnostics:
 def paths(model: Model, goals: Goals, budget: Budget | None = None, form: Form = "auto") -> Paths:
     """Unfold a batch of goals once, for `smc_loss` and `reinforce_loss` to use many times."""
     queries = model._queries(goals)
-    return prepare(model.program, queries, local=model.scorer.local, budget=budget, form=form)
+    unfolding = model.scorer.weighs_one
+    return prepare(model.program, queries, unfolding=unfolding, budget=budget, form=form)
 
 
 def smc_log_prob(

@@ -64,7 +64,7 @@ class Actions:
 
     episode: Int[Tensor, " actions"]
     goals: Goals  # G' of each action
-    clause: Int[Tensor, " actions"]  # the clause that leads there first
+    clause: Int[Tensor, " actions"]  # the clause that leads there, the first of several
     open: Bool[Tensor, " actions"]  # not excluded by the memory
     start: Int[Tensor, " episodes_and_one"]
     false: Bool[Tensor, " episodes"]  # whether False is offered
@@ -134,7 +134,8 @@ def restart(
 def actions(environment: Environment, state: State) -> Actions:
     """A(G) of the episodes that go on; the others have none."""
     going = (~state.over).nonzero().squeeze(1)
-    found = expand(environment.database, state.goals.select(going))
+    merge = not environment.process.every_clause
+    found = expand(environment.database, state.goals.select(going), merge=merge)
     episode = going[found.parent.long()]
     free = torch.ones_like(episode, dtype=torch.bool)
     if state.memory is not None:

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from deepprooflog.relational.goals import PAD, Goals
+from deepprooflog.relational.merge import hash_rows
 
 
 @dataclass(frozen=True)
@@ -87,33 +88,8 @@ def visited(
 
 def hash_of(goals: Goals) -> Int[Tensor, " goals"]:
     """A 64-bit hash of atoms and answer, the same however wide the batch is padded."""
-    return _mixed(goals.atoms.flatten(1), 0) ^ _mixed(goals.answer, 1)
-
-
-def _mixed(values: Int[Tensor, "goals entries"], salt: int) -> Int[Tensor, " goals"]:
-    """Σ of odd multiples, one for each place, of scrambled entries; arithmetic wraps around."""
-    place = torch.arange(values.shape[1], device=values.device, dtype=torch.int64)
-    # Far from the numbers of symbols: a product must not read the same with the two exchanged.
-    factor = _scrambled(place + (salt + 1 << 40)) | 1
-    terms = _scrambled(values.long()) * factor
-    return terms.masked_fill(values == PAD, 0).sum(1)
-
-
-def _scrambled(x: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-    """One to one on 64 bits, neighbouring numbers far apart: the finaliser of SplitMix64."""
-    x = (x + 1) * _signed(0x9E3779B97F4A7C15)
-    x = (x ^ _shifted(x, 30)) * _signed(0xBF58476D1CE4E5B9)
-    x = (x ^ _shifted(x, 27)) * _signed(0x94D049BB133111EB)
-    return x ^ _shifted(x, 31)
-
-
-def _shifted(x: Int[Tensor, "*shape"], bits: int) -> Int[Tensor, "*shape"]:
-    """The bits moved to the right, zeros after them: `>>` alone would copy the sign."""
-    return (x >> bits) & ((1 << (64 - bits)) - 1)
-
-
-def _signed(x: int) -> int:
-    return x - (1 << 64) if x >= 1 << 63 else x
+    # Odd, so that nothing is lost; without it an answer would cancel atoms that read the same.
+    return hash_rows(goals.atoms.flatten(1)) ^ (hash_rows(goals.answer) * 3)
 
 
 def _widened(

@@ -6,24 +6,34 @@ V(G) = w · e'_G + b                 e' an embedding of its own
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
 from deepprooflog.mdp.environment import FALSE, Actions
-from deepprooflog.relational.embed import LogPolicy, Rows, embed, log_policy, rows
+from deepprooflog.mdp.process import Process
+from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
-from deepprooflog.relational.symbols import Symbols
+from deepprooflog.relational.weigh import log_choices, transitions_of
 from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.numbered import EmbeddedGoals
+from deepprooflog.score.scorer import Scorer
+from deepprooflog.score.transitions import LogPolicy, Transitions
 
 
 class Policy(nn.Module):
-    """A scorer as the actor and, with a critic, V(G); both read goals by a database's numbers."""
+    """A scorer as the actor and, with a critic, V(G); both read goals by a database's numbers.
 
-    def __init__(self, actor: Embedding, symbols: Symbols, critic: Embedding | None = None) -> None:
+    The environment's process must offer what the actor weighs: `process_of` is made for it.
+    """
+
+    def __init__(self, actor: Scorer, database: Database, critic: Embedding | None = None) -> None:
         super().__init__()
-        if critic is not None and critic.vocabulary.digest() != actor.vocabulary.digest():
+        known = actor.vocabulary.digest() if isinstance(actor, Embedding) else None
+        if critic is not None and known not in (None, critic.vocabulary.digest()):
             raise ModelError(
                 "the actor and the critic know different symbols",
                 hint="build both from the same program",
@@ -35,36 +45,52 @@ class Policy(nn.Module):
             # The first advantages are then the rewards themselves.
             nn.init.zeros_(self.head.weight)
             nn.init.zeros_(self.head.bias)
-        self.symbols = symbols
-        self._table: Rows | None = None
+        self.database = database
+        self._forms: tuple[torch.device, Transitions[Any], EmbeddedGoals | None] | None = None
 
     @property
-    def table(self) -> Rows:
-        """Where the symbols' vectors are, on the device of the parameters."""
-        device = self.actor.true.device
-        if self._table is None or self._table.terms.device != device:
-            self._table = rows(self.actor, self.symbols)
-        return self._table
+    def device(self) -> torch.device:
+        """Where the actor is."""
+        return self.actor.device
+
+    def _on_numbers(self) -> tuple[torch.device, Transitions[Any], EmbeddedGoals | None]:
+        """The actor and the critic on the database's goals, on the device of the parameters."""
+        if self._forms is None or self._forms[0] != self.device:
+            actor = transitions_of(self.actor, self.database)
+            symbols = self.database.symbols
+            critic = None if self.critic is None else EmbeddedGoals(self.critic, symbols)
+            self._forms = self.device, actor, critic
+        return self._forms
 
     def log_policy(
         self,
         goals: Goals,
         successors: Goals,
         parent: Int[Tensor, " successors"],
+        clause: Int[Tensor, " successors"],
         open: Bool[Tensor, " successors"],
         false: Bool[Tensor, " goals"],
     ) -> LogPolicy:
         """log π of every successor and of False."""
-        both = embed(self.actor, self.table, Goals.cat([goals, successors]))
-        sources, targets = both[: len(goals)], both[len(goals) :]
-        return log_policy(self.actor, sources, targets, parent, open=open, false=false)
+        _, actor, _ = self._on_numbers()
+        return log_choices(actor, goals, successors, parent, clause, open=open, false=false)
 
     def value(self, goals: Goals) -> Float[Tensor, " goals"]:
         """V(G), 0 without a critic."""
-        if self.critic is None or self.head is None:
-            return self.actor.true.new_zeros(len(goals))
-        found: Tensor = self.head(embed(self.critic, self.table, goals))
+        _, _, critic = self._on_numbers()
+        if critic is None or self.head is None:
+            return torch.zeros(len(goals), device=self.device)
+        found: Tensor = self.head(critic.view(goals.atoms).each)
         return found.squeeze(1)
+
+
+def process_of(actor: Scorer, max_depth: int = 20, *, memory: bool = True) -> Process:
+    """The process that offers what a scorer weighs: False where it fails, every clause or none.
+
+    What a local scorer's clauses leave of the mass fails.
+    """
+    false = actor.local or bool(getattr(actor, "false_action", False))
+    return Process(max_depth, false, memory, every_clause=actor.local)
 
 
 def draw(

@@ -22,6 +22,9 @@ class Process:
     """Offer False at every choice: the episode ends there and fails."""
     memory: bool = True
     """Exclude successors that were visited in this episode; the query counts as visited."""
+    every_clause: bool = False
+    """Offer an action for each clause, also where several lead to the same goal: for scorers that
+    weigh clauses, as local ones do."""
 
     def __post_init__(self) -> None:
         if self.max_depth < 1:

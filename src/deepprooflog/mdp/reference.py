@@ -77,9 +77,10 @@ def offers(episode: Episode, process: Process) -> Offers:
         return Offers((), (), false=False, chance=False)
     steps = list(successors(episode.program, episode.goal, episode.interner))
     chance = any(s.choice.weigher is Weigher.BERNOULLI for s in steps)
-    distinct = tuple(dict.fromkeys(s.goal for s in steps))
-    free = tuple(not process.memory or g not in episode.visited for g in distinct)
-    return Offers(distinct, free, process.false_action and not chance, chance)
+    every = (s.goal for s in steps)
+    goals = tuple(every if process.every_clause else dict.fromkeys(every))
+    free = tuple(not process.memory or g not in episode.visited for g in goals)
+    return Offers(goals, free, process.false_action and not chance, chance)
 
 
 def step(episode: Episode, process: Process, action: int | None) -> tuple[Episode, float]:

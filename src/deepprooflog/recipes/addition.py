@@ -217,7 +217,7 @@ def predict(model: Model, images: Float[Tensor, "pictures 1 height width"]) -> I
     """The most probable digit of each picture."""
     network = model.networks["lenet"].module
     assert isinstance(network, nn.Module)
-    device = model.labels.logits.device
+    device = model.device
     model.eval()
     with torch.no_grad():
         parts = [

@@ -152,7 +152,7 @@ def success_score(prover: Prover) -> Score:
 
     def score(triples: Int[Tensor, "triples 3"]) -> Tensor:
         with torch.no_grad():
-            found: Tensor = prover(triples.to(prover.policy.true.device)).success
+            found: Tensor = prover(triples.to(prover.device)).success
             return found
 
     return score

@@ -40,7 +40,7 @@ class Scored(Recorded):
 
     def __call__(self, triples: Int[Tensor, "triples 3"]) -> Tensor:
         with torch.no_grad():
-            here = triples.to(self.prover.policy.true.device)
+            here = triples.to(self.prover.device)
             layers = self.prover.explore(self.prover.goals(here))
             self.goals += layers.size
             self.cut += layers.cut.depth + layers.cut.atoms + layers.cut.goals
@@ -130,7 +130,7 @@ def evaluate(
     queries = queries_of(options, task)
     believes = prover.belief is not None
     scored = Scored(prover, keep=believes)
-    kind = prover.policy.true.device.type
+    kind = prover.device.type
     settings: dict[str, Any] = {
         "protocol": protocol, "negatives": negatives, "seed": seed, "progress": progress,
     }  # fmt: skip

@@ -12,6 +12,7 @@ from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.learn.options import MOST
 from deepprooflog.recipes.options import MOST_THREADS, option, settings
 from deepprooflog.recipes.recipe import Recipe
+from deepprooflog.score import aggregate, atoms
 
 PRIORS = ("rotate", "complex", "none")
 LEARNERS = ("auto", "exact", "ppo", "none")
@@ -22,8 +23,6 @@ SEEDS_APART = 1000
 EVIDENCE = ("score", "facts")
 SIDED = ("both", "head", "tail")
 WATCHED = ("mrr", "auc_pr")
-F_ATOM = ("mlp", "transe", "distmult", "complex", "rotate")
-F_AGG = ("mean", "sum", "attention", "gru")
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,8 @@ class GraphOptions:
         2000, "goals a query up to which auto learns exactly", at_least=1, at_most=MOST
     )
     dimension: int = option(64, "of the policy's embeddings", at_least=1, at_most=65_536)
-    f_atom: str = option("mlp", "embeds an atom", choices=F_ATOM)
-    f_agg: str = option("mean", "embeds a goal", choices=F_AGG)
+    f_atom: str = option("mlp", "embeds an atom", choices=tuple(atoms.BY_NAME))
+    f_agg: str = option("mean", "embeds a goal", choices=tuple(aggregate.BY_NAME))
     constants: str = option("shared", "embed entities alike or each", choices=("shared", "own"))
     false_action: int = option(0, "1: giving up is a choice", at_least=0, below=2)
     steps: int = option(100, "of the learner", at_least=0, at_most=MOST)

@@ -147,7 +147,7 @@ def answers(
     """The most probable of some triples with their proofs."""
     if not len(triples):
         return []
-    device = prover.policy.true.device
+    device = prover.device
     with torch.no_grad():
         mass = prover(triples.to(device))
     order = mass.success.cpu().sort(descending=True, stable=True).indices[:top]

@@ -108,7 +108,7 @@ def _check(options: GraphOptions) -> None:
 def glimpse(options: GraphOptions, prover: Prover, task: Task) -> float:
     """How many goals a query has, over a few; more than any batch can hold are refused."""
     _, look = splits(options, task.graph)
-    some = torch.from_numpy(look[:GLIMPSE]).to(prover.policy.true.device)
+    some = torch.from_numpy(look[:GLIMPSE]).to(prover.device)
     layers = prover.explore(prover.goals(some, leave_out=True), most=MOST_GOALS)
     if layers.cut.goals and not options.goals:
         raise DataError(

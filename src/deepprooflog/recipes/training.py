@@ -87,7 +87,7 @@ class Training:
 
     def __init__(self, lesson: Lesson, plan: Plan, run: RunFolder) -> None:
         self.lesson, self.plan, self.run = lesson, plan, run
-        self.device = lesson.model.labels.logits.device
+        self.device = lesson.model.device
         parameters = [p for p in lesson.model.parameters() if p.requires_grad and p.numel()]
         on_gpu = self.device.type == "cuda"
         self.lr = torch.tensor(plan.lr, device=self.device)

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from deepprooflog.errors import Inexact
 from deepprooflog.relational.layers import Layers
+from deepprooflog.relational.sweep import BEST, sweep
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,10 @@ def best_paths(
     Where budgets left a goal open that may hold a more probable one than the next, `Inexact` is
     raised in its place.
     """
-    weights = [log.detach().double().cpu() for log in log_weights]
-    ahead = _bounds(layers, weights)
+    logs = [log.detach().double() for log in log_weights]
+    # The best way from each goal to True or to an open goal bounds what is still to come.
+    ahead = [value.cpu() for value in sweep(layers, BEST, logs, open=True)][::-1]
+    weights = [log.cpu() for log in logs]
     true = [goals.is_true.cpu() for goals in layers.goals]
     sources = [steps.source.cpu() for steps in layers.steps]
     targets = [steps.target.cpu() for steps in layers.steps]
@@ -80,23 +83,6 @@ def best_paths(
                 met += 1
                 step = _Taken(begin + i, weight, taken)
                 heappush(waiting, (-(total + later), met, depth + 1, after, total, step))
-
-
-def _bounds(
-    layers: Layers, weights: Sequence[Float[Tensor, " _steps"]]
-) -> list[Float[Tensor, " _goals"]]:
-    """For each goal log p of its best way to True or to an open goal."""
-    found: list[Tensor] = []
-    for depth in range(len(layers.goals) - 1, -1, -1):
-        ends = layers.goals[depth].is_true.cpu()
-        ends[layers.open[depth].cpu()] = True
-        here = torch.zeros(len(ends), dtype=torch.float64).masked_fill(~ends, -torch.inf)
-        if found:
-            steps = layers.steps[depth]
-            later = weights[depth] + found[-1][steps.target.cpu()]
-            here = here.scatter_reduce(0, steps.source.cpu(), later, "amax")
-        found.append(here)
-    return found[::-1]
 
 
 def _range(source: Tensor, goal: int) -> tuple[int, int]:

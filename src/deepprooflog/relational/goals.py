@@ -15,7 +15,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-PAD = -1
+from deepprooflog.score.transitions import PAD as PAD
+
 NO_FACT = -1
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from deepprooflog.relational.database import Database
@@ -29,7 +29,7 @@ class Steps:
 
     source: Int[Tensor, " steps"]
     target: Int[Tensor, " steps"]
-    clause: Int[Tensor, " steps"]  # the first of the clauses that lead from source to target
+    clause: Int[Tensor, " steps"]  # the first of the clauses that lead there, or one of them
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,20 @@ def explore(
     max_depth: int,
     max_atoms: int | None = None,
     max_goals: int | None = None,
+    every_clause: bool = False,
 ) -> Layers:
     """The layers that `max_depth` resolution steps reach.
 
     Goals of more than `max_atoms` atoms are not expanded. Before a layer is made its goals are
     counted, equal ones not yet merged: where they would exceed `max_goals` nodes in all, only the
-    first goals of the layer before are expanded, as many as fit.
+    first goals of the layer before are expanded, as many as fit. Clauses that lead from a goal to
+    the same goal are one step or, with `every_clause`, for scorers that weigh clauses, a step each.
 
     >>> from deepprooflog.logic.program import Program
     >>> database = Database.of(Program("p(X) :- q(X, Y), p(Y). p(c). q(a, b). q(b, c)."))
     >>> layers = explore(database, database.goals(["p(a)", "p(b)"]), max_depth=9)
-    >>> [len(layer) for layer in layers.goals], provable(layers).tolist(), bool(layers.cut)
-    ([2, 2, 2, 3, 1, 2], [True, True], False)
+    >>> [len(layer) for layer in layers.goals], bool(layers.cut)
+    ([2, 2, 2, 3, 1, 2], False)
     """
     layer, roots = _distinct(goals)
     made, steps, open_ = [layer], [], []
@@ -102,23 +104,13 @@ def explore(
         open_.append(_open(left, counts) if left else nothing)
         if calls.total == 0:
             break
-        layer, between = _next(database, layer, calls)
+        layer, between = _next(database, layer, calls, every_clause)
         if len(layer) == 0:
             break
         made.append(layer)
         steps.append(between)
         size += len(layer)
     return Layers(tuple(made), tuple(steps), roots, tuple(open_), Cut(**counts))
-
-
-def provable(layers: Layers) -> Bool[Tensor, " queries"]:
-    """Which queries have a derivation that ends in True."""
-    reaches = layers.goals[-1].is_true
-    for goals, steps in zip(reversed(layers.goals[:-1]), reversed(layers.steps), strict=True):
-        here = goals.is_true
-        here[steps.source[reaches[steps.target]]] = True
-        reaches = here
-    return reaches[layers.roots]
 
 
 def _open(left: dict[str, Tensor], counts: dict[str, int]) -> Int[Tensor, " open"]:
@@ -137,7 +129,9 @@ def _distinct(goals: Goals) -> tuple[Goals, Int[Tensor, " queries"]]:
     return goals.select(groups.members), place
 
 
-def _next(database: Database, layer: Goals, calls: Calls) -> tuple[Goals, Steps]:
+def _next(
+    database: Database, layer: Goals, calls: Calls, every_clause: bool
+) -> tuple[Goals, Steps]:
     """The next layer and the steps that lead there."""
     found = resolve(database, layer, calls)
     if database.open_facts:
@@ -146,10 +140,13 @@ def _next(database: Database, layer: Goals, calls: Calls) -> tuple[Goals, Steps]
         found = Resolvents(found.parent[order], found.clause[order], found.rows[order])
     groups = group_rows(found.rows)
     parent = found.parent.index_select(0, groups.order)
-    # Within a group parents ascend, so that equal successors of one goal are neighbours.
-    fresh = groups.first.clone()
-    fresh[1:] |= parent[1:] != parent[:-1]
-    kept = fresh.nonzero().squeeze(1)
+    if every_clause:
+        kept = torch.arange(len(parent), device=parent.device)
+    else:
+        # Within a group parents ascend, so that equal successors of one goal are neighbours.
+        fresh = groups.first.clone()
+        fresh[1:] |= parent[1:] != parent[:-1]
+        kept = fresh.nonzero().squeeze(1)
     chosen = groups.order.index_select(0, kept)
     source, order = torch.sort(parent.index_select(0, kept), stable=True)
     target = groups.number.index_select(0, kept.index_select(0, order))

@@ -8,10 +8,9 @@ need no weights.
 from __future__ import annotations
 
 import torch
-from jaxtyping import Bool, Int
-from torch import Tensor
 
 from deepprooflog.relational.layers import Layers, Steps
+from deepprooflog.relational.sweep import ANY, sweep
 
 
 def pruned(layers: Layers) -> Layers:
@@ -25,7 +24,8 @@ def pruned(layers: Layers) -> Layers:
     >>> [len(goals) for goals in layers.goals], [len(goals) for goals in pruned(layers).goals]
     ([1, 2, 2, 1], [1, 2, 1])
     """
-    live = _live(layers)
+    # From where True or an open goal can be reached.
+    live = list(sweep(layers, ANY, open=True))[::-1]
     goals, steps, open_ = [layers.goals[0]], [], [layers.open[0]]
     number = torch.arange(len(layers.goals[0]), device=layers.roots.device)
     for depth, step in enumerate(layers.steps):
@@ -42,20 +42,3 @@ def pruned(layers: Layers) -> Layers:
         steps.append(Steps(source, number.index_select(0, target), clause))
         open_.append(number.index_select(0, layers.open[depth + 1]))
     return Layers(tuple(goals), tuple(steps), layers.roots, tuple(open_), layers.cut)
-
-
-def _live(layers: Layers) -> list[Bool[Tensor, " _goals"]]:
-    """For each layer, from which goals True or an open goal can be reached."""
-    found: list[Tensor] = []
-    for depth in range(len(layers.goals) - 1, -1, -1):
-        here = layers.goals[depth].is_true
-        here[layers.open[depth]] = True
-        if found:
-            steps = layers.steps[depth]
-            here[_leading(steps, found[-1])] = True
-        found.append(here)
-    return found[::-1]
-
-
-def _leading(steps: Steps, live: Bool[Tensor, " goals"]) -> Int[Tensor, " sources"]:
-    return steps.source[live.index_select(0, steps.target)]

@@ -16,6 +16,7 @@ from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals, number_variables, variable
 from deepprooflog.relational.match import Calls
 from deepprooflog.relational.templates import argument, residual
+from deepprooflog.score.ragged import tensor_ranges
 
 
 @dataclass(frozen=True)
@@ -58,21 +59,11 @@ def from_rows(rows: Int[Tensor, "goals columns"], answers: int, width: int) -> G
     )
 
 
-def _ragged(
-    counts: Int[Tensor, " goals"], start: Int[Tensor, " goals"], total: int
-) -> tuple[Int[Tensor, " items"], Int[Tensor, " items"]]:
-    """For each goal its items: whose they are, and start, start + 1, …"""
-    goals = torch.arange(len(counts), device=counts.device)
-    parent = torch.repeat_interleave(goals, counts, output_size=total)
-    offset = start - (counts.cumsum(0) - counts)
-    return parent, offset.index_select(0, parent) + torch.arange(total, device=counts.device)
-
-
 def _by_rules(
     database: Database, goals: Goals, calls: Calls, tails: Tensor, columns: int
 ) -> Resolvents:
     tables, shape = database.tables, database.shape
-    parent, place = _ragged(calls.rules, calls.rule_start, calls.rule_total)
+    parent, place = tensor_ranges(calls.rule_start, calls.rules, calls.rule_total)
     rule = tables.rules.index_select(0, place)
     template = calls.pattern.index_select(0, parent) * len(database.rules) + rule
     call = goals.atoms[:, 0, 1:].contiguous().index_select(0, parent)
@@ -107,7 +98,7 @@ def _by_facts(
     database: Database, goals: Goals, calls: Calls, tails: Tensor, columns: int
 ) -> Resolvents:
     tables, shape = database.tables, database.shape
-    parent, place = _ragged(calls.facts, calls.fact_start, calls.fact_total)
+    parent, place = tensor_ranges(calls.fact_start, calls.facts, calls.fact_total)
     fact = database.index.rows.index_select(0, place)
     values = database.facts.arguments.index_select(0, fact)
     pattern = calls.pattern.index_select(0, parent)

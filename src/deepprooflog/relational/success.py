@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepprooflog.relational.layers import Layers
+from deepprooflog.relational.sweep import MASS, at_roots, sweep
 
 
 @dataclass(frozen=True)
@@ -43,36 +44,12 @@ def masses(
     `neural` says which steps are neural facts; None where there are none.
     """
     weights = [log.double().exp() for log in log_weights]
-    success = _sweep(layers, weights, _true(layers))
+    success = at_roots(layers, sweep(layers, MASS, weights))
     proof = success
     if neural is not None:
         by_clause = [w.masked_fill(n, 0.0) for w, n in zip(weights, neural, strict=True)]
-        proof = _sweep(layers, by_clause, _true(layers))
-    open_ = _sweep(layers, weights, _open(layers)) if layers.cut else torch.zeros_like(success)
+        proof = at_roots(layers, sweep(layers, MASS, by_clause))
+    open_ = torch.zeros_like(success)
+    if layers.cut:
+        open_ = at_roots(layers, sweep(layers, MASS, weights, true=False, open=True))
     return Mass(success, proof, open_)
-
-
-def _sweep(
-    layers: Layers,
-    weights: Sequence[Float[Tensor, " _steps"]],
-    ends: Sequence[Float[Tensor, " _goals"]],
-) -> Float[Tensor, " queries"]:
-    """The mass of the derivations that reach an end."""
-    value = ends[-1]
-    for end, weight, steps in zip(
-        ends[-2::-1], reversed(weights), reversed(layers.steps), strict=True
-    ):
-        value = end.index_add(0, steps.source, weight * value.index_select(0, steps.target))
-    return value.index_select(0, layers.roots)
-
-
-def _true(layers: Layers) -> list[Float[Tensor, " _goals"]]:
-    return [goals.is_true.double() for goals in layers.goals]
-
-
-def _open(layers: Layers) -> list[Float[Tensor, " _goals"]]:
-    ends = []
-    for goals, open_ in zip(layers.goals, layers.open, strict=True):
-        ends.append(torch.zeros(len(goals), dtype=torch.float64, device=goals.device))
-        ends[-1][open_] = 1.0
-    return ends

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
-from deepprooflog.score.segments import Segments, run_gru, segment_logsumexp, segment_sum
+from deepprooflog.score.segments import Segments, run_gru, segment_logsumexp, segment_sum, segments
 
 FAgg: TypeAlias = Callable[[Tensor, Segments], Tensor]
 
@@ -86,6 +86,28 @@ BY_NAME: dict[str, Callable[[int], Aggregate]] = {
     "attention": Attention,
     "gru": Gru,
 }
+
+
+def aggregate_rows(
+    f_agg: FAgg,
+    vectors: Float[Tensor, "atoms dim"],
+    index: Int[Tensor, "goals width"],
+    present: Bool[Tensor, "goals width"],
+) -> Float[Tensor, "goals dim"]:
+    """f_agg of goals whose atoms have these rows; one past the last, and 0, where there is none."""
+    if isinstance(f_agg, Sum | Mean):
+        padded = torch.cat([vectors, vectors.new_zeros((1, vectors.shape[1]))])
+        total = nn.functional.embedding_bag(index, padded, mode="sum")
+        if isinstance(f_agg, Sum):
+            return total
+        return total / present.sum(1, keepdim=True).clamp_min(1)
+    lengths = present.sum(1)
+    mine = (lengths > 0).nonzero().squeeze(1)
+    result = vectors.new_zeros((len(index), vectors.shape[1]))
+    if not len(mine):
+        return result
+    parts = segments(lengths[mine].tolist(), vectors.device, backwards=True)
+    return result.index_copy(0, mine, f_agg(vectors[index[present]].unsqueeze(1), parts).squeeze(1))
 
 
 def aggregate_function(f_agg: str | FAgg, dim: int) -> FAgg:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
@@ -76,6 +76,17 @@ class Mlp(AtomFunction):
         inputs = torch.cat([predicate.unsqueeze(2), arguments], dim=2).flatten(2)
         hidden = inputs @ self.weight[parts].flatten(0, 1) + self.bias
         result: Tensor = self.out(nn.functional.gelu(hidden))
+        return result
+
+    def of_rows(
+        self, vectors: Float[Tensor, "rows dim"], found: Int[Tensor, "atoms parts"]
+    ) -> Float[Tensor, "atoms dim"]:
+        """Many atoms of few symbols: each symbol goes through W₁ once for each place."""
+        place = torch.arange(found.shape[1], device=found.device)
+        weight = self.weight[place.clamp(max=len(self.weight) - 1)]
+        hidden = (vectors @ weight).flatten(0, 1)
+        total = nn.functional.embedding_bag(found + place * len(vectors), hidden, mode="sum")
+        result: Tensor = self.out(nn.functional.gelu(total + self.bias))
         return result
 
 
@@ -182,21 +193,30 @@ def _even(dim: int, name: str) -> int:
     return dim
 
 
-BY_NAME: dict[str, Callable[[int], AtomFunction]] = {
-    "transe": TransE,
-    "distmult": DistMult,
-    "complex": ComplEx,
-    "rotate": RotatE,
+BY_NAME: dict[str, Callable[[int, int], AtomFunction]] = {
+    "mlp": Mlp,
+    "transe": lambda dim, positions: TransE(dim),
+    "distmult": lambda dim, positions: DistMult(dim),
+    "complex": lambda dim, positions: ComplEx(dim),
+    "rotate": lambda dim, positions: RotatE(dim),
 }
+"""f_atom by name: from dim and the number of argument positions."""
 
 
 def atom_function(f_atom: str | FAtom, dim: int, positions: int) -> FAtom:
     """f_atom by name, or the callable given."""
     if not isinstance(f_atom, str):
         return f_atom
-    if f_atom == "mlp":
-        return Mlp(dim, positions)
     if f_atom not in BY_NAME:
-        names = ", ".join(["mlp", *BY_NAME])
+        names = ", ".join(BY_NAME)
         raise ModelError(f"there is no f_atom {f_atom!r}", hint=f"one of {names}, or a module")
-    return BY_NAME[f_atom](dim)
+    return BY_NAME[f_atom](dim, positions)
+
+
+def atoms_of_rows(
+    f_atom: FAtom, vectors: Float[Tensor, "rows dim"], found: Int[Tensor, "atoms parts"]
+) -> Float[Tensor, "atoms dim"]:
+    """f_atom of atoms whose predicate and arguments have these rows among some vectors."""
+    if type(f_atom) is Mlp and len(found) > len(vectors):
+        return f_atom.of_rows(vectors, found)
+    return f_atom(vectors[found[:, :1]], vectors[found[:, 1:]].unsqueeze(1)).squeeze(1)

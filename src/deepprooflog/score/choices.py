@@ -85,10 +85,7 @@ def log_softmax(
     >>> log_softmax(logits, torch.tensor([0, 0]), 1, logits[:1]).exp().flatten().tolist()
     [0.333..., 0.333...]
     """
-    normaliser = segment_logsumexp(logits, source, count)
-    if false is not None:
-        normaliser = torch.logaddexp(normaliser, false)
-    return logits - normaliser[source]
+    return logits - segment_logsumexp(logits, source, count, also=false)[source]
 
 
 def _tensor(values: NDArray[np.int64], device: torch.device) -> Tensor:

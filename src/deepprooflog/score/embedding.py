@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ from deepprooflog.score.layout import Compounds, Goals, Layout, Truth, lay_out
 from deepprooflog.score.memo import GraphMemo
 from deepprooflog.score.scorer import Scene, Scorer
 from deepprooflog.score.terms import TermEmbedding
+from deepprooflog.score.transitions import Numbering, Transitions
 from deepprooflog.score.vocabulary import ConstantRows, NumberRows, Vocabulary
 
 # Argument positions with weights of their own, whatever the program's predicates need.
@@ -37,7 +39,7 @@ POSITIONS = 4
 
 
 @dataclass(frozen=True)
-class Plan:
+class EmbeddingPlan:
     """What a graph's steps need computed."""
 
     layout: Layout
@@ -100,7 +102,7 @@ class Embedding(Scorer):
             self.f_agg = aggregate_function(f_agg, dim)
             self.true = nn.Parameter(torch.randn(dim) * dim**-0.5)
             self.false = nn.Parameter(torch.randn(dim) * dim**-0.5)
-        self._plans: GraphMemo[Plan] = GraphMemo()
+        self._plans: GraphMemo[EmbeddingPlan] = GraphMemo()
 
     @property
     def encoders(self) -> Encoders:
@@ -115,50 +117,69 @@ class Embedding(Scorer):
         networks: Mapping[int, str] | None = None,
     ) -> Float[Tensor, "goals columns dim"]:
         """e_G of some goals: one column for all queries, or one each where there are tensors."""
-        layout = lay_out(goals, self.vocabulary, networks or {}, self.true.device)
+        layout = lay_out(goals, self.vocabulary, networks or {}, self.device)
         given = torch.zeros((1, 0), dtype=torch.int64) if slots is None else slots
         columns = len(given) if bool(layout.slotted.any()) else 1
-        fetch = gather(layout.address, np.arange(len(goals)), self.true.device)
-        return fetch(self._values(layout, given, bank), columns)
+        fetch = gather(layout.address, np.arange(len(goals)), self.device)
+        return fetch(self.values(layout, given, bank), columns)
+
+    def f_atom_for(self, arity: int) -> FAtom:
+        """f_atom, or the MLP for arities it is not made for."""
+        if self.other_atoms is None or arity == getattr(self.f_atom, "arity", None):
+            return self.f_atom
+        return self.other_atoms
+
+    def scaled(self, goals: Float[Tensor, "*goals dim"]) -> Float[Tensor, "*goals dim"]:
+        """Vectors of goals as they are multiplied: of length 1 where that was asked for."""
+        return nn.functional.normalize(goals, dim=-1) if self.normalize else goals
+
+    def log_false(self, goals: Float[Tensor, "*goals dim"]) -> Float[Tensor, "*goals"]:
+        """f_λ(G, False), from e_G."""
+        return (goals @ self.scaled(self.false)).double() / self.temperature
+
+    def transitions(self, database: Numbering) -> Transitions[Any]:
+        from deepprooflog.score.numbered import EmbeddedGoals
+
+        return EmbeddedGoals(self, database.symbols)
 
     def take_encoders(self, encoders: Mapping[str, nn.Module]) -> None:
         self.encoders.add(encoders)
 
     def log_weights(self, scene: Scene) -> Float[Tensor, "steps batch"]:
-        plan = self._plans.get(scene.graph, (scene.steps, self.true.device), self._plan, scene)
-        values = self._values(plan.layout, scene.slots, scene.bank)
+        plan = self._plans.get(scene.graph, (scene.steps, self.device), self._plan, scene)
+        values = self.values(plan.layout, scene.slots, scene.bank)
         columns = len(scene.slots) if any(c.slotted for c in plan.choices) else 1
         result = torch.full(
-            (len(scene.steps), columns), -torch.inf, dtype=torch.float64, device=self.true.device
+            (len(scene.steps), columns), -torch.inf, dtype=torch.float64, device=self.device
         )
         for part in plan.choices:
             log = self._log_softmax(part, values, columns if part.slotted else 1)
             result = result.index_copy(0, part.steps, log.expand(-1, columns))
         return result.to(scene.steps.device)
 
-    def _plan(self, scene: Scene) -> Plan:
-        device = self.true.device
+    def _plan(self, scene: Scene) -> EmbeddingPlan:
+        device = self.device
         distinct = distinct_successors(scene.graph, scene.steps.cpu().numpy())
         nodes = np.unique(np.concatenate([distinct.source, distinct.target]))
         number = np.full(scene.graph.nodes, -1, dtype=np.int64)
         number[nodes] = np.arange(len(nodes))
         goals = [scene.graph.goals[n] for n in nodes.tolist()]
         layout = lay_out(goals, self.vocabulary, readers(scene.graph), device)
-        return Plan(layout, choices(distinct, number, layout, device))
+        return EmbeddingPlan(layout, choices(distinct, number, layout, device))
 
-    def _values(
+    def values(
         self, layout: Layout, slots: Int[Tensor, "batch slots"], bank: Sequence[Tensor]
     ) -> list[Float[Tensor, "_ _ dim"]]:
         """The vectors of each group of the layout, in order."""
         values: list[Tensor] = []
         for group in layout.groups:
             if isinstance(group, Truth):
-                found = self._scaled(self.true.view(1, 1, -1))
+                found = self.scaled(self.true.view(1, 1, -1))
             elif isinstance(group, Goals):
                 atoms = group.atoms(values, len(slots) if group.slotted else 1)
                 goals = self.f_agg(atoms, group.goals)
                 self._check("f_agg", goals, (group.goals.count, atoms.shape[1], self.dim))
-                found = self._scaled(goals)
+                found = self.scaled(goals)
             elif isinstance(group, Compounds) and group.atoms:
                 found = self._atoms(group, values, len(slots) if group.slotted else 1)
             else:
@@ -170,10 +191,7 @@ class Embedding(Scorer):
         self, group: Compounds, values: list[Float[Tensor, "_ _ dim"]], columns: int
     ) -> Float[Tensor, "atoms columns dim"]:
         predicate, arguments = self.terms.parts(group, values, columns)
-        if self.other_atoms is not None and group.arity != getattr(self.f_atom, "arity", None):
-            result: Tensor = self.other_atoms(predicate, arguments)
-            return result
-        found = self.f_atom(predicate, arguments)
+        found = self.f_atom_for(group.arity)(predicate, arguments)
         self._check("f_atom", found, tuple(predicate.shape))
         return found
 
@@ -185,11 +203,8 @@ class Embedding(Scorer):
         logits = (sources[part.source] * targets).sum(-1).double() / self.temperature
         false = None
         if self.false_action:
-            false = (sources @ self._scaled(self.false)).double() / self.temperature
+            false = self.log_false(sources)
         return log_softmax(logits, part.source, part.count, false)
-
-    def _scaled(self, goals: Float[Tensor, "*goals dim"]) -> Float[Tensor, "*goals dim"]:
-        return nn.functional.normalize(goals, dim=-1) if self.normalize else goals
 
     def _check(self, name: str, found: object, shape: tuple[int, ...]) -> None:
         if not isinstance(found, Tensor) or tuple(found.shape) != shape:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.errors import ModelError
+from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.fraction import log_fraction
@@ -16,14 +17,14 @@ from deepprooflog.logic.program import Program
 from deepprooflog.score.edges import edge_table
 from deepprooflog.score.trainable import trainable_groups
 
-Weigh = Callable[[GoalGraph | None, Sequence[Choice]], NDArray[np.float64]]
+Weigh = Callable[[GoalGraph | CallGraph, Sequence[Choice]], NDArray[np.float64]]
 
 
 def fixed_weights(program: Program) -> Weigh:
     """Log weights by labels alone; trainable labels have their initial values."""
     initial: dict[int, float] = {}
 
-    def weigh(graph: GoalGraph | None, choices: Sequence[Choice]) -> NDArray[np.float64]:
+    def weigh(graph: GoalGraph | CallGraph, choices: Sequence[Choice]) -> NDArray[np.float64]:
         table = edge_table(choices)
         if table.networks:
             clause = table.networks[0].clause

@@ -15,6 +15,7 @@ from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.logic.program import Program
 from deepprooflog.score.network import capturing
+from deepprooflog.score.segments import segment_logsumexp
 from deepprooflog.score.trainable import Group, trainable_groups
 
 
@@ -43,21 +44,21 @@ class Labels(nn.Module):
         self.logits = nn.Parameter(torch.tensor(logits, dtype=torch.float64))
         self.register_buffer("segment", torch.tensor(segment, dtype=torch.int64))
 
+    @property
+    def device(self) -> torch.device:
+        """Where the labels are."""
+        return self.logits.device
+
     def log_values(self) -> Float[Tensor, "labels"]:
         """Log-probabilities of all entries, failing included where a group has mass to spare.
 
         A parameter that is not a finite number is refused, with the clause it belongs to.
         """
-        groups = len(self.groups)
         logits = self.logits.double()
         # While a CUDA graph is captured nothing can be looked at; whoever replays it checks.
         if len(logits) and not capturing() and not bool(torch.isfinite(logits).all()):
             raise self._not_finite()
-        top = logits.new_full((groups,), -torch.inf)
-        top = top.scatter_reduce(0, self.segment, logits.detach(), "amax")
-        shifted = logits - top[self.segment]
-        total = logits.new_zeros(groups).index_add(0, self.segment, shifted.exp())
-        return shifted - total.log()[self.segment]
+        return logits - segment_logsumexp(logits, self.segment, len(self.groups))[self.segment]
 
     def _not_finite(self) -> ModelError:
         entry = int((~torch.isfinite(self.logits.detach())).nonzero()[0, 0])

@@ -2,8 +2,9 @@
 
     p_λ(G' | G) = exp f_λ(G, G') / Σ over G'' in N(G) of exp f_λ(G, G'')
 
-A scorer weighs the edges of plain predicates. `local` scorers read only the leftmost atom, so that
-their calls can be tabled; a scorer on whole goals is not local.
+A scorer weighs the edges of plain predicates. A *local* scorer reads only the leftmost atom and the
+clause: p(C | A₁) instead of p(G' | G). Its calls can be tabled, and clauses that lead to the same
+goal add up. A scorer on whole goals is not local.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.score.transitions import Numbering, Transitions
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,27 @@ class Scene:
 
 
 class Scorer(nn.Module, ABC):
-    """Weighs the steps of plain predicates."""
+    """Weighs the steps of plain predicates; no step weighs more than 1.
+
+    A scorer that is `local` may read of a scene's graph the leftmost atom of each source and the
+    clause of each step, no more: in tables a goal is its leftmost atom alone. One that `weighs_one`
+    is not asked, and runs of its steps are followed as if they were one.
+    """
 
     local: bool = False
+    weighs_one: bool = False
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next((p.device for p in self.parameters()), torch.device("cpu"))
+
+    def transitions(self, database: Numbering) -> Transitions[Any] | None:
+        """This scorer on the goals of a database, for graphs and PPO.
+
+        Without a form of its own (None) it is asked `log_weights` about the goals as terms.
+        """
+        return None
 
     def take_encoders(self, encoders: Mapping[str, nn.Module]) -> None:
         """Get to know the encoders of a model's networks; a scorer without tensors needs none."""
@@ -51,6 +72,7 @@ class Unit(Scorer):
     """Each clause of an unlabelled predicate weighs 1, as in a stochastic logic program."""
 
     local = True
+    weighs_one = True
 
     def log_weights(self, scene: Scene) -> Float[Tensor, "steps batch"]:
         return torch.zeros((len(scene.steps), 1), dtype=torch.float64, device=scene.steps.device)

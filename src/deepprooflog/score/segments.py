@@ -105,17 +105,24 @@ def segment_sum(
 
 
 def segment_logsumexp(
-    items: Float[Tensor, "items batch"], index: Int[Tensor, " items"], count: int
-) -> Float[Tensor, "sequences batch"]:
-    """log Σ exp over each sequence's items; no sequence is empty.
+    items: Float[Tensor, "items *batch"],
+    index: Int[Tensor, " items"],
+    count: int,
+    also: Float[Tensor, "sequences *batch"] | None = None,
+) -> Float[Tensor, "sequences *batch"]:
+    """log Σ exp over each sequence's items, and what it has `also`; −∞ where there is nothing.
 
-    >>> x = torch.tensor([[0.0], [0.0], [1000.0]])
-    >>> segment_logsumexp(x, torch.tensor([0, 0, 1]), 2).flatten().tolist()
-    [0.693..., 1000.0]
+    >>> x = torch.tensor([0.0, 0.0, 1000.0])
+    >>> segment_logsumexp(x, torch.tensor([0, 0, 1]), 3).tolist()
+    [0.693..., 1000.0, -inf]
     """
-    where = index.unsqueeze(1).expand_as(items)
+    shape = (count, *items.shape[1:])
     # The peak only shifts the exponents: no gradient goes through it.
-    peak = items.new_zeros((count, items.shape[1])).scatter_reduce(
-        0, where, items.detach(), "amax", include_self=False
-    )
-    return segment_sum((items - peak[index]).exp(), index, count).log() + peak
+    peak = items.new_full(shape, -torch.inf) if also is None else also.detach()
+    where = index.view(-1, *[1] * (items.dim() - 1)).expand_as(items)
+    peak = peak.scatter_reduce(0, where, items.detach(), "amax")
+    shift = peak.masked_fill(peak == -torch.inf, 0.0)
+    total = items.new_zeros(shape) if also is None else (also - shift).exp()
+    total = total.index_add(0, index, (items - shift[index]).exp())
+    # The largest item adds 1. Where there is none, nothing flows through the logarithm at 0.
+    return total.clamp_min(1.0).log() + peak

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
+from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.logic.clause import Clause
@@ -28,10 +29,10 @@ from deepprooflog.syntax.writer import write_term
 
 @dataclass(frozen=True)
 class Asked:
-    """Steps to weigh: a table of edges, their graph (None when tabled), its slot matrix."""
+    """Steps to weigh: a table of edges, their graph (its calls when tabled), its slot matrix."""
 
     table: EdgeTable
-    graph: GoalGraph | None
+    graph: GoalGraph | CallGraph
     slots: Ints  # [B, slots]
 
 
@@ -43,7 +44,7 @@ def edge_weights(
     scorer: Scorer,
 ) -> list[Float[Tensor, "edges batch"]]:
     """The log-weights of each table's edges, in float64."""
-    device = labels.logits.device
+    device = labels.device
     outputs = _ask(asked, bank, networks, device)
     log_labels = labels.log_values()
     result = []
@@ -61,24 +62,30 @@ def edge_weights(
             place = torch.as_tensor(rows[:, edges.row].T.copy(), device=device)  # [K, B]
             column = _index(edges.column, device)[:, None]
             weights = weights.index_copy(0, _index(edges.edges, device), log[place, column])
-        if len(table.scored) and not scorer.local:
-            assert item.graph is not None
-            steps = _index(table.scored, device)
-            slots = torch.as_tensor(item.slots, device=device)
-            scene = Scene(item.graph, steps, slots, list(bank))
+        if len(table.scored) and not scorer.weighs_one:
+            scene = _scene(item, bank, device)
             scored = scorer.log_weights(scene).expand(-1, batch)
-            _check_scored(scored, item.graph, table.scored)
-            weights = weights.index_copy(0, steps, scored)
+            _check_scored(scored, scene)
+            weights = weights.index_copy(0, _index(table.scored, device), scored)
         result.append(weights)
     return result
 
 
-def _check_scored(scored: Tensor, graph: GoalGraph, steps: Ints) -> None:
+def _scene(item: Asked, bank: Sequence[Tensor] | Tensor, device: torch.device) -> Scene:
+    """What the scorer is asked of a table's edges."""
+    steps, slots = item.table.scored, torch.as_tensor(item.slots, device=device)
+    if isinstance(item.graph, CallGraph):
+        calls = item.graph
+        return Scene(calls.graph, _index(calls.edges_of(steps), device), slots, list(bank))
+    return Scene(item.graph, _index(steps, device), slots, list(bank))
+
+
+def _check_scored(scored: Tensor, scene: Scene) -> None:
     """Refuse a scorer's NaN or infinite weight, with the clause it was given to."""
     if capturing() or not bool((wrong := torch.isnan(scored) | (scored == torch.inf)).any()):
         return
     step, query = wrong.nonzero()[0].tolist()
-    edge = int(steps[step])
+    graph, edge = scene.graph, int(scene.steps[step])
     clause = graph.choices[edge].clause
     place = None if clause is None else clause.place
     raise ModelError(

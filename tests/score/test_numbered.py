@@ -13,11 +13,12 @@ from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import parse_query
 from deepprooflog.logic.resolve import start
-from deepprooflog.relational.embed import embed, log_policy, rows
 from deepprooflog.relational.goals import NO_FACT, PAD, Goals, variable
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.numbered import EmbeddedGoals, Vectors
 from deepprooflog.score.segments import Segments
+from deepprooflog.score.transitions import log_policy, log_steps
 from deepprooflog.score.vocabulary import ConstantRows
 from deepprooflog.syntax.terms import Term, Var, args_of, functor_of
 from score.scenes import scene_of
@@ -64,6 +65,11 @@ def encoded(symbols: Symbols, goals: list[Goal], extra_columns: int = 0) -> Goal
     return Goals(atoms, torch.zeros((len(goals), 0), dtype=torch.int64), none)
 
 
+def embed(scorer: Embedding, symbols: Symbols, goals: Goals) -> Tensor:
+    """e_G of each goal."""
+    return EmbeddedGoals(scorer, symbols).view(goals.atoms).each
+
+
 def met_goals() -> list[Goal]:
     """Every goal of the queries' goal graphs, True among them."""
     goals = [scene_of(PROGRAM, query).graph.goals for query in QUERIES]
@@ -80,7 +86,7 @@ def test_embeddings_agree_whatever_constants_are(
 ) -> None:
     scorer = Embedding(PROGRAM, 8, f_atom, f_agg, seed=1, **options).double()
     symbols, goals = Symbols.of(PROGRAM), met_goals()
-    found = embed(scorer, rows(scorer, symbols), encoded(symbols, goals))
+    found = embed(scorer, symbols, encoded(symbols, goals))
     torch.testing.assert_close(found, scorer.embed(goals).squeeze(1))
 
 
@@ -91,7 +97,7 @@ def test_embeddings_agree(f_atom: str, f_agg: str, normalize: bool) -> None:
     scorer = Embedding(PROGRAM, 8, f_atom, f_agg, normalize=normalize, seed=1).double()
     symbols, goals = Symbols.of(PROGRAM), met_goals()
     assert any(g.is_true for g in goals) and len(goals) > 30
-    found = embed(scorer, rows(scorer, symbols), encoded(symbols, goals))
+    found = embed(scorer, symbols, encoded(symbols, goals))
     torch.testing.assert_close(found, scorer.embed(goals).squeeze(1))
 
 
@@ -104,7 +110,7 @@ def test_gradients_agree(constants: ConstantRows) -> None:
     )
     weights = torch.randn(len(goals), 8, generator=torch.manual_seed(0), dtype=torch.float64)
     (one.embed(goals).squeeze(1) * weights).sum().backward()
-    (embed(other, rows(other, symbols), encoded(symbols, goals)) * weights).sum().backward()
+    (embed(other, symbols, encoded(symbols, goals)) * weights).sum().backward()
     for (name, a), (_, b) in zip(one.named_parameters(), other.named_parameters(), strict=True):
         if a.grad is None:
             assert b.grad is None or not b.grad.any(), name
@@ -126,16 +132,15 @@ def test_modules_of_ones_own() -> None:
 
     scorer = Embedding(PROGRAM, 6, product, Last(), seed=0).double()
     symbols, goals = Symbols.of(PROGRAM), met_goals()
-    found = embed(scorer, rows(scorer, symbols), encoded(symbols, goals))
+    found = embed(scorer, symbols, encoded(symbols, goals))
     torch.testing.assert_close(found, scorer.embed(goals).squeeze(1))
 
 
 def test_the_nesting_column_is_not_embedded() -> None:
     scorer = Embedding(PROGRAM, 8, seed=1)
     symbols, goals = Symbols.of(PROGRAM), met_goals()
-    table = rows(scorer, symbols)
-    plain = embed(scorer, table, encoded(symbols, goals))
-    assert torch.equal(plain, embed(scorer, table, encoded(symbols, goals, extra_columns=1)))
+    plain = embed(scorer, symbols, encoded(symbols, goals))
+    assert torch.equal(plain, embed(scorer, symbols, encoded(symbols, goals, extra_columns=1)))
 
 
 def test_many_variables_share_the_last_row() -> None:
@@ -145,7 +150,7 @@ def test_many_variables_share_the_last_row() -> None:
     goal = start(parse_query(text).atoms, Interner())
     scorer = Embedding(program, 8, seed=3).double()
     symbols = Symbols.of(program)
-    found = embed(scorer, rows(scorer, symbols), encoded(symbols, [goal]))
+    found = embed(scorer, symbols, encoded(symbols, [goal]))
     torch.testing.assert_close(found, scorer.embed([goal]).squeeze(1))
 
 
@@ -158,7 +163,7 @@ def test_more_symbols_than_a_key_holds() -> None:
     scorer = Embedding(program, 4, seed=3).double()
     symbols = Symbols.of(program)
     assert (len(symbols.constants)) ** arity > 2**63
-    found = embed(scorer, rows(scorer, symbols), encoded(symbols, goals))
+    found = embed(scorer, symbols, encoded(symbols, goals))
     torch.testing.assert_close(found, scorer.embed(goals).squeeze(1))
 
 
@@ -170,14 +175,14 @@ def test_many_atoms_of_few_symbols() -> None:
     texts = [f"r{i}(c{j}, c{k}), r{(i + 1) % 4}(c{k}, X)" for i, j, k in pairs]
     goals = [start(parse_query(text).atoms, Interner()) for text in texts]
     scorer = Embedding(program, 4, seed=3).double()
-    found = embed(scorer, rows(scorer, symbols), encoded(symbols, goals))
+    found = embed(scorer, symbols, encoded(symbols, goals))
     torch.testing.assert_close(found, scorer.embed(goals).squeeze(1))
 
 
 @pytest.mark.parametrize("f_agg", F_AGG)
 def test_only_true_goals(f_agg: str) -> None:
     scorer = Embedding(PROGRAM, 8, f_agg=f_agg, seed=1)
-    table = rows(scorer, Symbols.of(PROGRAM))
+    table = Symbols.of(PROGRAM)
     empty = torch.zeros((2, 0), dtype=torch.int64)
     goals = Goals(torch.zeros((2, 0, 4), dtype=torch.int64), empty, torch.full((2,), NO_FACT))
     assert torch.equal(embed(scorer, table, goals), scorer.true.expand(2, -1))
@@ -204,10 +209,16 @@ def test_the_policy_is_the_transition_model(
     kept = (expected > -torch.inf).nonzero().squeeze(1)  # of merged steps, the first
     steps = scene.steps[kept].numpy()
     source, target = torch.as_tensor(graph.source[steps]), torch.as_tensor(graph.target[steps])
-    vectors = embed(scorer, rows(scorer, symbols), encoded(symbols, list(graph.goals)))
-    found = log_policy(scorer, vectors, vectors[target], source)
+    model = EmbeddedGoals(scorer, symbols)
+    goals = model.view(encoded(symbols, list(graph.goals)).atoms)
+    clause = torch.zeros_like(source)
+    log = log_steps(model, goals, goals, source, target, clause)
+    torch.testing.assert_close(log, expected[kept])
+    every, offered = torch.ones_like(source) > 0, torch.full((graph.nodes,), false_action)
+    after = model.view(encoded(symbols, [graph.goals[t] for t in target.tolist()]).atoms)
+    found = log_policy(model, goals, after, source, clause, open=every, false=offered)
     torch.testing.assert_close(found.steps, expected[kept])
-    total = torch.zeros(graph.nodes, dtype=torch.float64).index_add(0, source, found.steps.exp())
+    total = torch.zeros(graph.nodes, dtype=torch.float64).index_add(0, source, log.exp())
     total = total + found.false.exp()
     has_choice = torch.unique(source) if not false_action else torch.arange(graph.nodes)
     torch.testing.assert_close(total[has_choice], torch.ones(len(has_choice), dtype=total.dtype))
@@ -222,10 +233,11 @@ def test_what_is_closed_is_renormalised() -> None:
     logs = torch.tensor([1.0, 2.0, 5.0, 3.0, 4.0], dtype=torch.float64).log()
     successors = torch.stack([logs, torch.zeros_like(logs)], 1).requires_grad_()
     found = log_policy(
-        scorer,
-        goals,
-        successors,
+        EmbeddedGoals(scorer, Symbols.of(PROGRAM)),
+        Vectors(goals, torch.arange(3)),
+        Vectors(successors, torch.arange(5)),
         torch.tensor([0, 0, 0, 1, 2]),
+        torch.zeros(5, dtype=torch.int64),
         open=torch.tensor([True, False, True, False, True]),
         false=torch.tensor([True, False, False]),
     )
