@@ -36,7 +36,7 @@ fuzz: tools $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict src tests
 
 tools:
 	@sh scripts/install_test_tools.sh

@@ -66,7 +66,7 @@ def test_interrupt(folder: Path) -> None:
     # A shell starts its background jobs with interrupts ignored, and what they start inherits that.
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # type: ignore[arg-type,return-value]
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:  # fmt: skip
         assert process.stdout
         assert process.stdout.readline() == "N = 0\n"

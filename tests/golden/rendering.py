@@ -108,7 +108,9 @@ def _template(template: Template) -> Iterator[str]:
     if template.opened:
         looked = ", ".join(f"_{i}" + (" whole" if whole else "") for i, whole in template.opened)
         yield f"  its first step looks at {looked}"
-    for (opened, seen), (number, fill) in template.cases.items():  # type: ignore[misc]
+    for key, (number, fill) in template.cases.items():
+        assert isinstance(key, tuple)
+        opened, seen = key
         shown = ", ".join(f"_{i} = {_top(top)}" for (i, _), top in zip(opened, seen, strict=True))
         yield f"  where {shown}: template {number} {_fill(fill)}"
     for way in template.ways or ():

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 
 import deepprooflog as dpl
+from deepprooflog.infer.best import best_path
+from infer.weighed import DRAWS, weighed
 from programs.labelled import Labelled, chains, derivations, layered, reaching
 
 
@@ -73,3 +75,11 @@ def test_of_equal_derivations_the_shortest() -> None:
     program = dpl.Program("0.5 :: w. a :- b. b :- c. c :- b, fail. c :- w.")
     proof = dpl.Model(program).best_proof("a")
     assert [node.atom for node in proof.nodes] == ["a", "b", "c", "w"]
+
+
+def test_the_steps_of_the_best_derivation() -> None:
+    """Of the nine sums of two draws, 1 + 1 is drawn with ½ · ½; its steps lead to True."""
+    graph, weights, _ = weighed(DRAWS, "sum(S)")
+    path = best_path(graph, weights, int(graph.roots[0]))
+    assert path is not None and graph.goals[int(graph.target[path[-1]])].is_true
+    assert math.exp(math.fsum(weights[path])) == pytest.approx(0.25)

@@ -111,7 +111,7 @@ def through(model: dpl.Model, goals: list[str] | list[dpl.Query]) -> Function:
 
     def function(*values: Tensor) -> Tensor:
         given = {f"model.{n}": v for n, v in zip(names, values, strict=True)}
-        return torch.func.functional_call(Call(), given, ())
+        return torch.as_tensor(torch.func.functional_call(Call(), given, ()))
 
     return function
 

@@ -84,7 +84,7 @@ def iterate(system: System, weights: np.ndarray, rounds: int = 3000) -> np.ndarr
     for _ in range(rounds):
         factors = np.append(x, 1.0)
         terms = np.exp(weights) * factors[system.left] * factors[system.right]
-        x = np.bincount(target, terms, system.unknowns)
+        x = np.bincount(target, terms, system.unknowns).astype(np.float64)
     return x
 
 

@@ -81,7 +81,7 @@ def test_the_estimate_is_unbiased(name: str, form: Form, variant: str) -> None:
     text, query, p = PROGRAMS[name]
     endless = name in ("goals that grow", "an ambiguous grammar")
     runs = 150 if endless else RUNS
-    found, _ = run(text, query, 4, runs, form, **VARIANTS[variant])
+    found, _ = run(text, query, 4, runs, form, **VARIANTS[variant])  # type: ignore[arg-type]
     assert not bool(found.cut_off.any())
     within_four_sigma(found.log_p.exp(), p)
 

@@ -73,7 +73,7 @@ class Pair(torch.nn.Module):
         self.linear = torch.nn.Linear(6, 1)
 
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return self.linear(torch.cat([x, y], dim=1))
+        return torch.as_tensor(self.linear(torch.cat([x, y], dim=1)))
 
 
 def addition() -> dpl.Model:
@@ -143,7 +143,7 @@ def test_sums_that_cannot_be() -> None:
         dpl.Program(ADDITION), networks={"digit_net": torch.nn.Linear(3, 10).double()}
     )
     assert model.log_prob(goals).tolist() == [-math.inf] * 4
-    check_both(ADDITION, goals)
+    check_both(ADDITION, goals)  # type: ignore[arg-type]
 
 
 def test_selection_and_new_tensors() -> None:
@@ -156,7 +156,7 @@ def test_selection_and_new_tensors() -> None:
     picked = [7, 0, 3]
     torch.testing.assert_close(model.log_prob(compiled, select=picked), every[picked])
     torch.testing.assert_close(model.log_prob(compiled, select=torch.tensor(picked)), every[picked])
-    bank = torch.randn_like(compiled.bank)
+    bank = torch.randn_like(compiled.bank)  # type: ignore[arg-type]
     fresh = model.log_prob(compiled.with_bank(bank))
     again = model.log_prob(model.compile(goals, unfolding=False).with_bank(bank))
     torch.testing.assert_close(fresh, again)

@@ -133,7 +133,7 @@ def test_names_have_numbers() -> None:
 def test_the_embedding_can_be_trained_through_belief_and_saved() -> None:
     belief = small_belief()
     index = torch.tensor([0, 1])
-    belief.log_probability(index, index, index + 1).sum().backward()  # type: ignore[no-untyped-call]
+    belief.log_probability(index, index, index + 1).sum().backward()
     assert belief.kge.entity.grad is not None and belief.kge.entity.grad.abs().sum() > 0
     other = small_belief()
     with torch.no_grad():
@@ -167,7 +167,7 @@ def test_success_is_a_mixture_of_proof_and_belief() -> None:
     # bob's child cid is believed to be ann's parent, or bob her grandparent.
     expected = [p(1, bob, ann) + p(0, cid, ann), p(0, cid, bob)]
     assert log.exp().tolist() == pytest.approx(expected)
-    log.sum().backward()  # type: ignore[no-untyped-call]
+    log.sum().backward()
     assert belief.kge.entity.grad is not None and belief.kge.entity.grad.abs().sum() > 0
     proof = model.best_proof("parent(cid, ann)")
     assert proof.check() and [node.kind for node in proof.nodes] == ["rule", "neural"]

@@ -49,10 +49,10 @@ def test_the_fit_is_that_of_another_optimizer() -> None:
         rule.zero_grad()
         p = torch.sigmoid(theta[0] * score + theta[1])
         loss = -(weight * (target * p.log() + (1 - target) * (1 - p).log())).sum() / weight.sum()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         return loss
 
-    rule.step(closure)  # type: ignore[no-untyped-call]
+    rule.step(closure)
     found = torch.stack([line.slope[0], line.offset[0]])
     torch.testing.assert_close(found, theta.detach(), atol=1e-6, rtol=1e-6)
 

@@ -109,7 +109,7 @@ def test_the_fit_is_that_of_scipy() -> None:
     hessian = (x * (each * p * (1 - p) / each.sum())[:, None]).T @ x
     for r in range(2):
         own = minimize(
-            lambda th, r=r: loss(th, group == r, each)  # type: ignore[misc]
+            lambda th, r=r: loss(th, group == r, each)
             + kappa / 2 * (th - whole) @ hessian @ (th - whole),
             whole, options={"gtol": 1e-9},
         ).x  # fmt: skip

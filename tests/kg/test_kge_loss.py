@@ -64,7 +64,7 @@ def test_the_weights_of_negatives_are_no_path_for_gradients() -> None:
     torch.manual_seed(0)
     model = RotatE(5, 2, 3, margin=2.0).double()
     side = Side(True, TRIPLES[:, None], torch.randint(5, (4, 6)))
-    adversarial_loss(model, side, 0.9).sum().backward()  # type: ignore[no-untyped-call]
+    adversarial_loss(model, side, 0.9).sum().backward()
     found = model.entity.grad
     h, r, t = TRIPLES.unbind(1)
     scores = model.score_tails(h, r, side.negatives)

@@ -100,7 +100,7 @@ def test_a_step_of_the_optimizer_is_adams_by_hand() -> None:
     torch.set_rng_state(state)
     other = make_model(options, RING, 3)
     batch = Stream(len(train), torch.device("cpu")).take(options.batch)
-    objective(other, train, options)(batch).mean().backward()  # type: ignore[no-untyped-call]
+    objective(other, train, options)(batch).mean().backward()
     grad = other.entity.grad
     assert grad is not None and (grad != 0).any()
     torch.testing.assert_close(model.entity.detach(), before - 0.01 * grad / (grad.abs() + 1e-8))

@@ -247,7 +247,7 @@ def test_what_is_refused(village: Graph) -> None:
         rank(village, lambda t: torch.zeros(len(t)), village.test[:0])
     for wrong in ({"protocol": "half"}, {"negatives": 0}, {"sides": ()}, {"sides": ("left",)}):
         with pytest.raises(Exception, match=r"half|negatives|sides|left"):
-            rank(village, lambda t: torch.zeros(len(t)), **wrong)  # type: ignore[arg-type]
+            rank(village, lambda t: torch.zeros(len(t)), **wrong)
 
 
 def test_progress_reaches_the_end(village: Graph) -> None:

@@ -15,13 +15,14 @@ from deepprooflog.kg import ppo_learner
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
 from deepprooflog.kg.domains import Candidates
-from deepprooflog.kg.folder import SHIPPED, read_graph
+from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.kge import ComplEx
 from deepprooflog.kg.negatives import training_negatives
 from deepprooflog.kg.ppo_learner import PpoLearning, environment_of, policy_of, train_ppo
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.reading import SHIPPED
 from deepprooflog.kg.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.learn.rollout import collect_whole
@@ -57,7 +58,9 @@ def made(
 
 def success(prover: Prover, triples: Any, *, leave_out: bool = True) -> torch.Tensor:
     with torch.no_grad():
-        return prover(torch.from_numpy(np.asarray(triples)), leave_out=leave_out).success
+        return torch.as_tensor(
+            prover(torch.from_numpy(np.asarray(triples)), leave_out=leave_out).success
+        )
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +301,7 @@ def test_what_cannot_be_trained_is_refused(village: tuple[Graph, Rules], tmp_pat
         train_ppo(prover, graph, graph.train[:0], SMALL)
     for name, value in (("lr", 0.0), ("memory", 2), ("look", 0), ("entropy", float("nan"))):
         with pytest.raises(DataError, match=f"{name} is "):
-            PpoOptions(**{name: value})
+            PpoOptions(**{name: value})  # type: ignore[arg-type]
     path = tmp_path / "checkpoint.pt"
     options = PpoOptions(**{**vars(SMALL), "iterations": 1})
     train_ppo(prover, graph, graph.train, options, path=path)

@@ -11,8 +11,9 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog.errors import DataError
-from deepprooflog.kg.folder import SHIPPED, read_graph
+from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.program import database_of, fact_columns, program_of, rules_of, symbols_of
+from deepprooflog.kg.reading import SHIPPED
 from deepprooflog.kg.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.logic.program import Kind

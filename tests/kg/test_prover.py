@@ -36,7 +36,7 @@ kin(X, Y) :- uncle(X, Y).
 kin(X, Y) :- gran(X, Y), brother(X, Z).
 kin(X, Y) :- parent(X, Y).
 """
-TRIPLES = [
+TRIPLES: list[tuple[str | int, str, str | int]] = [
     ("ann", "parent", "bob"), ("bob", "parent", "cid"), ("cid", "parent", 7),
     ("dan", "brother", "bob"), ("dan", "brother", "ann"), ("eve", "brother", "cid"),
     ("ann", "gran", "cid"), ("dan", "uncle", "cid"), ("dan", "kin", "cid"),

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import deepprooflog as dpl
-from deepprooflog.kg.folder import SHIPPED, read_graph
+from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.program import program_of
+from deepprooflog.kg.reading import SHIPPED
 from deepprooflog.kg.rules import read_rules, unknown_relations
 from deepprooflog.kg.triples import Graph
 from kg.bottom_up import Triple, levels, read_clauses, read_facts

@@ -236,7 +236,7 @@ def test_mistakes_are_named(arguments: dict[str, object], message: str) -> None:
     # The wrong names among the arguments are what is tested, so types are not checked here.
     unchecked = getattr(fit, "__wrapped__", fit)
     with pytest.raises(dpl.ModelError, match=message):
-        unchecked(model, **arguments)
+        unchecked(model, **arguments)  # type: ignore[arg-type]
 
 
 def test_a_model_without_parameters_cannot_be_fitted() -> None:

@@ -87,7 +87,13 @@ def test_entropy_stops_short_of_certainty(make: Make, settings: type[OnPolicy]) 
     environment, policy, queries = made(program, ["p(a)"], [1])
     extra = {"normalize": False, "epochs": 1, "target_kl": None} if settings is Ppo else {}
     chosen = settings(
-        episodes=512, steps=1, iterations=40, lr=0.03, entropy=0.5, max_grad_norm=100.0, **extra
+        episodes=512,
+        steps=1,
+        iterations=40,
+        lr=0.03,
+        entropy=0.5,
+        max_grad_norm=100.0,
+        **extra,  # type: ignore[arg-type]
     )
     seen: list[float] = []
 

@@ -172,8 +172,8 @@ def test_no_rollout_succeeds() -> None:
     model = dpl.Model(dpl.Program("t(0.5) :: p(a). t(0.5) :: p(b). q(X) :- p(X)."))
     for form in ("auto", "graph", "steps"):
         for objective in ("linear", "log"):
-            settings = Reinforce(objective=objective)  # type: ignore[arg-type]
-            batch = paths(model, ["q(c)"], form=form)  # type: ignore[arg-type]
+            settings = Reinforce(objective=objective)
+            batch = paths(model, ["q(c)"], form=form)
             loss, log_p, report = reinforce_loss(model, batch, settings, baseline=Value())
             loss.backward()
             assert log_p.tolist() == [-math.inf]
@@ -245,7 +245,7 @@ def test_a_value_network_learns_v() -> None:
 def test_features_are_finite_everywhere() -> None:
     model = dpl.Model(dpl.Program("0.5 :: p :- q. 0.5 :: p. q :- r. r :- fail."))
     for form in ("graph", "steps"):
-        batch = paths(model, ["p"], form=form)  # type: ignore[arg-type]
+        batch = paths(model, ["p"], form=form)
         [(_, ground)] = grounds(batch, {}, model.labels, model.scorer)
         drawn = rollouts(ground, Reinforce(), generator())
         assert bool(features(drawn.arena).isfinite().all())

@@ -136,7 +136,7 @@ def test_a_budget_of_steps_and_of_seconds() -> None:
 def test_a_spending_is_shared() -> None:
     spending = Spending(Budget(max_steps=100))
     solver = Solver(Program("p(1). p(2)."), budget=spending)
-    counts = []
+    counts: list[int] = []
     with pytest.raises(BudgetExceeded):
         counts.extend(len(list(solver.run(query("p(X)").term))) for _ in range(100))
     assert spending.steps == 100

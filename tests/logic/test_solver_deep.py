@@ -87,4 +87,4 @@ def test_a_long_loop_keeps_nothing(goal: str) -> None:
     next(run)
     assert machine.choices == []
     assert len(machine.trail) < 2 * Machine.TIDY
-    run.close()
+    run.close()  # type: ignore[attr-defined]

@@ -221,7 +221,7 @@ def _plain_environment(known: Known) -> None:
     process = Process(max_depth=10_000, memory=False)
     layer = [reference.begin(known.program, known.goal, label=1)]
     met = {layer[0].goal}
-    rewards = []
+    rewards: list[float] = []
     while layer and not rewards and len(met) < 5000:
         following = []
         for episode in layer:

@@ -163,5 +163,5 @@ def test_the_same_seed_gives_the_same_episodes() -> None:
         seen, info = env.reset(seed=5)
         runs.append((info["query"].tolist(), seen["goal"].tolist()))
         seen, *_ = env.step(np.full(4, 64))
-        runs[-1] += (seen["goal"].tolist(),)
+        runs[-1] += (seen["goal"].tolist(),)  # type: ignore[assignment]
     assert runs[0] == runs[1]

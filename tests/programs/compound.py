@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hypothesis import strategies as st
 
 from programs.parts import Texts, atom, clauses, compounds
@@ -19,9 +21,7 @@ _TERMS = compounds(st.sampled_from([*LEAVES, *ODD]), SHAPES)
 def _atoms() -> Texts:
     return st.one_of(
         [
-            st.lists(_TERMS, min_size=arity, max_size=arity).map(
-                lambda terms, name=name: atom(name, terms)
-            )
+            st.builds(partial(atom, name), st.lists(_TERMS, min_size=arity, max_size=arity))
             for name, arity in PREDICATES.items()
         ]
     )

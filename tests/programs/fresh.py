@@ -26,6 +26,7 @@ def fresh(
 
     def decorate(check: Callable[..., None]) -> Callable[[], None]:
         def test() -> None:
+            assert settings.default is not None
             if not settings.default.derandomize:
                 given(*drawn)(check)()
                 return

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 SETTINGS = {"n": 2, "sums": 24, "epochs": 4, "batch": 8, "average": 0.9, "augment": "affine"}
 
 
-def train_small(out: Path, resume: bool = False, **given: object) -> dict[str, object]:
+def train_small(out: Path, resume: bool = False, **given: Any) -> dict[str, object]:
     """Train the small recipe into a folder."""
     pytest.importorskip("sklearn", reason="scikit-learn brings the 8 × 8 digits")
     from deepprooflog.recipes.addition_run import train

@@ -187,8 +187,8 @@ def test_distortion_grows_over_the_first_part_of_a_run() -> None:
     layer = net.networks["lenet"].module[0]  # type: ignore[index]
     pictures = torch.stack(images(2))
     distort(net, options, 0.0)
-    torch.testing.assert_close(layer(pictures), pictures, atol=1e-5, rtol=0)
+    torch.testing.assert_close(layer(pictures), pictures, atol=1e-5, rtol=0)  # type: ignore[operator]
     for share, expected in ((0.1, 0.5), (0.2, 1.0), (0.9, 1.0)):
         distort(net, options, share)
-        assert layer.share.item() == expected
-    assert not torch.allclose(layer(pictures), pictures, atol=1e-2)
+        assert layer.share.item() == expected  # type: ignore[union-attr]
+    assert not torch.allclose(layer(pictures), pictures, atol=1e-2)  # type: ignore[operator]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def test_looks_now_and_then(tmp_path: Path) -> None:
 
 
 def test_the_last_weights_can_be_kept(tmp_path: Path) -> None:
-    settings = {"lr": 0.2, "schedule": "constant", "epochs": 6, "average": 0.0}
+    settings: dict[str, Any] = {"lr": 0.2, "schedule": "constant", "epochs": 6, "average": 0.0}
     best = train_small(tmp_path / "best", **settings)
     last = train_small(tmp_path / "last", keep="last", **settings)
     assert last["best_epoch"] == 6
@@ -90,7 +91,7 @@ def test_sub_goals_first(tmp_path: Path) -> None:
     At a rate of nearly 0 the weights stay as they are, so that the losses of all epochs can be
     worked out from the digits' probabilities.
     """
-    given = {
+    given: dict[str, Any] = {
         "method": "pg", "n": 5, "sums": 18, "batch": 15, "augment": "none", "lr": 1e-12,
         "epochs": 3, "subgoals": 0.5, "window": 1, "particles": 200,
     }  # fmt: skip

@@ -118,7 +118,7 @@ def test_bulk_queries_are_text_queries() -> None:
     program = Program("p(a, b). p(b, c). q(X, Y) :- p(X, Y). u(a). z.")
     database = Database.of(program, nesting=2)
     symbols = database.symbols
-    p = symbols.predicate(program.query("p(a, b)").atoms[0].functor)
+    p = symbols.predicate(program.query("p(a, b)").atoms[0].functor)  # type: ignore[union-attr]
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
     numbers = [[symbols.constant(t) for t in args_of(program.query(f"p({x}, {y})").atoms[0])]
                for x, y in pairs]  # fmt: skip
@@ -176,7 +176,7 @@ def test_belief_is_offered_when_ground() -> None:
         g.atoms for g in database.decode(expand(database, database.goals(["anc(a, X)"])).goals)
     ]
     assert len(bodies) == 2
-    assert all(a.functor.name != "believe" for body in bodies for a in body)
+    assert all(a.functor.name != "believe" for body in bodies for a in body)  # type: ignore[union-attr]
 
 
 def test_a_guarded_belief_is_a_belief() -> None:

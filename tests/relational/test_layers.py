@@ -140,7 +140,7 @@ def decoded_nested(
     database: Database, layers: Layers
 ) -> tuple[list[set[str]], list[set[tuple[str, str]]]]:
     """As `decoded`, atoms named by the nesting they have left."""
-    texts = []
+    texts: list[list[str]] = []
     for goals in layers.goals:
         texts.append([])
         for goal, atoms in zip(database.decode(goals), goals.atoms.tolist(), strict=True):

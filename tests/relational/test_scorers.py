@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from relational.small_programs import drawn_small, text_of
 from torch import Tensor
 
 import deepprooflog as dpl
@@ -27,7 +28,6 @@ from deepprooflog.score.embedding import Embedding
 from deepprooflog.score.leftmost import Leftmost
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.score.transitions import Transitions
-from relational.small_programs import drawn_small, text_of
 from score.leftmost_network import LeftmostNetwork
 from score.scenes import scene_of
 

@@ -192,11 +192,11 @@ def test_gradients_by_finite_differences() -> None:
         expected = 0.0 if gradient is None else (gradient * direction).sum().item()
         h = 1e-6
         with torch.no_grad():
-            parameter += h * direction
+            parameter += h * direction  # type: ignore[misc]
             above = value().item()
-            parameter -= 2 * h * direction
+            parameter -= 2 * h * direction  # type: ignore[misc]
             below = value().item()
-            parameter += h * direction
+            parameter += h * direction  # type: ignore[misc]
         assert (above - below) / (2 * h) == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
@@ -270,7 +270,7 @@ def test_binary_models_leave_other_arities_to_an_mlp() -> None:
     by_text = {str(g.atoms): g for g in scene.graph.goals if len(g.atoms) == 1}
     (name,) = [t for t in by_text if "r(b,a)" in t]
     table, rows = scorer.terms.symbols, scorer.vocabulary.rows
-    h, t = (table[rows[x]] for x in by_text[name].atoms[0].args)
+    h, t = (table[rows[x]] for x in by_text[name].atoms[0].args)  # type: ignore[union-attr,index]
     expected = h + table[rows[Functor("r", 2)]] - t
     torch.testing.assert_close(scorer.embed([by_text[name]])[0, 0], expected)
 

@@ -18,15 +18,15 @@ def by_hand(gru: nn.GRU, x: np.ndarray, h: np.ndarray) -> np.ndarray:
     """The GRU's equations (Cho et al. 2014, as torch documents them), one step."""
 
     def sigmoid(z: np.ndarray) -> np.ndarray:
-        return 1 / (1 + np.exp(-z))
+        return np.asarray(1 / (1 + np.exp(-z)))
 
-    wi, wh = (w.detach().numpy() for w in (gru.weight_ih_l0, gru.weight_hh_l0))
-    bi, bh = (b.detach().numpy() for b in (gru.bias_ih_l0, gru.bias_hh_l0))
+    wi, wh = (w.detach().numpy() for w in (gru.weight_ih_l0, gru.weight_hh_l0))  # type: ignore[operator]
+    bi, bh = (b.detach().numpy() for b in (gru.bias_ih_l0, gru.bias_hh_l0))  # type: ignore[operator]
     ri, zi, ni = np.split(wi @ x + bi, 3)
     rh, zh, nh = np.split(wh @ h + bh, 3)
     z = sigmoid(zi + zh)
     n = np.tanh(ni + sigmoid(ri + rh) * nh)
-    return (1 - z) * n + z * h
+    return np.asarray((1 - z) * n + z * h)
 
 
 @given(LENGTHS, st.booleans())

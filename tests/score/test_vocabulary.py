@@ -79,7 +79,7 @@ def test_shared_constants_have_one_row() -> None:
     terms = [Atom("a"), Atom("zebra"), Str("s"), 3, 99, Float(2.5), Functor("stop", 0)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert {vocabulary.row(term) for term in terms} == {len(vocabulary) - 1}
+        assert {vocabulary.row(term) for term in terms} == {len(vocabulary) - 1}  # type: ignore[arg-type]
     assert vocabulary.row(NIL) not in (UNKNOWN, len(vocabulary) - 1)
     assert vocabulary.row(Functor("r", 0)) == vocabulary.rows[Functor("r", 0)]
     assert sorted(vocabulary.rows.values()) == list(range(1, len(vocabulary) - 1))
