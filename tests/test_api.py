@@ -11,7 +11,7 @@ import pytest
 
 import deepprooflog as dpl
 from deepprooflog import Budget, Inexact, ModelError, Program, ProgramError, PrologError
-from deepprooflog.infer.success import Method
+from deepprooflog.infer.method import Method
 
 CUSSENS = """\
 0.4 :: s(X) :- p(X), p(X).

@@ -26,7 +26,13 @@ from deepprooflog.errors import (
 from deepprooflog.syntax.terms import Atom
 
 SECONDS = 60
-PLACE = {"file": "a.pl", "line": 3, "column": 2, "text": "p :- q", "hint": "a full stop"}
+PLACE: dict[str, Any] = {
+    "file": "a.pl",
+    "line": 3,
+    "column": 2,
+    "text": "p :- q",
+    "hint": "a full stop",
+}
 SLP = "0.4::s(X) :- p(X), p(X). 0.6::s(X) :- q(X). 0.3::p(a). 0.7::p(b). 0.2::q(a). 0.8::q(b)."
 DIGITS = "nn(net, [X], D, 0..3) :: d(X, D). q(X, Y, S) :- d(X, A), d(Y, B), S is A + B."
 

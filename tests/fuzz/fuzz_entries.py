@@ -202,5 +202,5 @@ def _digits(path: Path) -> Case:
             fresh.train(Progress(6))
 
     half = learning(path)
-    half.save = lambda path=path: Training.save(half)  # type: ignore[method-assign,assignment]
+    half.save = lambda *_: Training.save(half)  # type: ignore[method-assign]
     return Case("digits", _half(half, 4, path), go_on)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import unicodedata
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from deepprooflog.cli import main
@@ -44,9 +45,10 @@ def attack(rounds: Rounds) -> Tally:
         here = os.getcwd()
         os.chdir(base)
         try:
-            graph = _trained()
+            kinds: list[Callable[[random.Random], list[str]]]
+            kinds = [_program, _program, _arguments, _trained()]
             for draw in rounds:
-                arguments = draw.choice([_program, _program, _arguments, graph])(draw)
+                arguments = draw.choice(kinds)(draw)
                 status, text = run(arguments)
                 wrong = _wrong(text)
                 if status == 0 and "--json" in arguments and not wrong:

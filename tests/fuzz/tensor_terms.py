@@ -43,7 +43,8 @@ class Alike(torch.nn.Module):
         self.linear = linear
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.linear(torch.cat([x, y], dim=1))
+        result: Tensor = self.linear(torch.cat([x, y], dim=1))
+        return result
 
 
 @dataclass(frozen=True)

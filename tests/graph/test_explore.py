@@ -12,7 +12,7 @@ import deepprooflog as dpl
 from deepprooflog import Budget, Program, ProofLogError
 from deepprooflog.graph.describe import goal_text as describe
 from deepprooflog.graph.explore import RECURSION
-from deepprooflog.infer.success import Method
+from deepprooflog.infer.method import Method
 from graph.exploring import edges, graph_of, open_goals
 from logic.stepping import goal_text
 

@@ -51,8 +51,8 @@ def dense_solution(
     for i, j, w in system.steps:
         a, b = (j, i) if transposed else (i, j)
         rows[a][b] -= w
-    for i, b in enumerate(right):
-        rows[i].append(b)
+    for i, end in enumerate(right):
+        rows[i].append(end)
     for k in range(n):
         pivot = next(i for i in range(k, n) if rows[i][k])
         rows[k], rows[pivot] = rows[pivot], rows[k]

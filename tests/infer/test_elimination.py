@@ -102,8 +102,8 @@ def test_columns_are_solved_as_if_alone(seed: int) -> None:
     unknown = np.full(system.n, np.nan)
     together = to_log(close_cycle(steps, columns, leaving, right, unknown).x)
     for b in range(4):
-        own = [c[:, b : b + 1] for c in (columns, leaving, right)]
-        alone = to_log(close_cycle(steps, *own, unknown).x)
+        own, out, end = (c[:, b : b + 1] for c in (columns, leaving, right))
+        alone = to_log(close_cycle(steps, own, out, end, unknown).x)
         np.testing.assert_allclose(together[:, b], alone[:, 0], rtol=1e-12, atol=1e-12)
 
 

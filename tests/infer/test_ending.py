@@ -19,7 +19,7 @@ def test_the_sum_and_the_best_of_an_answer_s_derivations(total: int) -> None:
     whole = weighed(DRAWS, "sum(S)")
     ending = whole.ending_in((total,))
     ways = [DRAWN[x] * DRAWN[y] for x, y in product(DRAWN, repeat=2) if x + y == total]
-    assert math.exp(log_weight(ending, whole.weights)) == pytest.approx(sum(ways))
+    assert math.exp(log_weight(ending, whole.graph, whole.weights)) == pytest.approx(sum(ways))
     path = best_of(ending, whole.weights)
     if not ways:
         assert path is None
@@ -43,4 +43,5 @@ def test_an_answer_is_a_variant(query: str, answer: str, value: float) -> None:
     """What a derivation leaves open is open in its answer: open(_) and open(b) are two answers."""
     whole = weighed(DRAWS, query)
     term = read_term(answer, end_optional=True).term
-    assert math.exp(log_weight(whole.ending_in((term,)), whole.weights)) == pytest.approx(value)
+    log = log_weight(whole.ending_in((term,)), whole.graph, whole.weights)
+    assert math.exp(log) == pytest.approx(value)

@@ -18,7 +18,7 @@ from jaxtyping import TypeCheckError
 import deepprooflog as dpl
 from deepprooflog.graph.explore import RECURSION, Exploration
 from deepprooflog.infer import method as module
-from deepprooflog.infer.method import FIRST, NARROW, Solvable, write_down
+from deepprooflog.infer.method import FIRST, NARROW, Method, Solvable, write_down
 from deepprooflog.infer.tabled import Tabulation
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start
@@ -331,14 +331,14 @@ def test_the_clock_is_one_for_all_stages(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("how", ["auto", "graph", "tabled"])
-def test_models_take_a_method(how: str) -> None:
+def test_models_take_a_method(how: Method) -> None:
     model = dpl.Model(dpl.Program("0.4 :: p(a). 0.3 :: p(b). 0.3 :: p(X) :- q(X). 1 :: q(b)."))
-    options = {"method": how}
-    assert model.prob("p(b)", **options) == pytest.approx(0.6)
-    assert model.success("p(b)", **options).method == ("tabled" if how == "tabled" else "graph")
-    assert model.bounds("p(b)", **options) == pytest.approx((0.6, 0.6))
-    assert model.answers("p(X)", **options) == pytest.approx({"p(b)": 0.6, "p(a)": 0.4})
-    assert model.log_prob(["p(b)", "p(a)"], **options).exp().tolist() == pytest.approx([0.6, 0.4])
-    assert model.best_proof("p(b)", **options).probability == pytest.approx(0.3)
-    (best,) = model.predict("p(X)", **options)
-    assert (best.answer, best.probability) == ("p(b)", pytest.approx(0.6))
+    assert model.prob("p(b)", method=how) == pytest.approx(0.6)
+    assert model.success("p(b)", method=how).method == ("tabled" if how == "tabled" else "graph")
+    assert model.bounds("p(b)", method=how) == pytest.approx((0.6, 0.6))
+    assert model.answers("p(X)", method=how) == pytest.approx({"p(b)": 0.6, "p(a)": 0.4})
+    assert model.log_prob(["p(b)", "p(a)"], method=how).exp().tolist() == pytest.approx([0.6, 0.4])
+    assert model.best_proof("p(b)", method=how).probability == pytest.approx(0.3)
+    (best,) = model.predict("p(X)", method=how)
+    assert best.answer == "p(b)"
+    assert best.probability == pytest.approx(0.6)

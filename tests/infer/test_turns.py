@@ -75,7 +75,7 @@ def test_whoever_wins_the_value_is_one(program: Labelled, first: int) -> None:
     assert written.complete
     graph = dpl.prob(read, "p0", method="graph")
     if written.table is not None:
-        log = solve(written.table.system, weigh(None, written.table.system.choices))
+        log = solve(written.table.system, weigh(written.table.calls, written.table.system.choices))
         value = sum(float(log[u]) for u in written.table.answers.values())
         assert dpl.prob(read, "p0", method="tabled") == pytest.approx(graph, rel=1e-9)
         if graph > 0:
@@ -105,7 +105,7 @@ def test_a_first_turn_of_any_length(first: int) -> None:
         assert written.method == "tabled"
         table = written.table
         assert table is not None
-        log = solve(table.system, fixed_weights(program)(None, table.system.choices))
+        log = solve(table.system, fixed_weights(program)(table.calls, table.system.choices))
         assert float(log[next(iter(table.answers.values()))]) == pytest.approx(
             dpl.measure(program, query).log_lower
         )

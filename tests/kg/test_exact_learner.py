@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 import deepprooflog as dpl
 from deepprooflog.kg.depth import depths
@@ -107,14 +108,14 @@ def test_validation_keeps_the_best(tmp_path: Path) -> None:
     seen = []
 
     def validate(prover: Prover) -> float:
-        seen.append(prover.policy.true.detach().clone())
+        seen.append(_true(prover).clone())
         return next(values)
 
     prover = prover_of(graph)
     options = ExactOptions(steps=15, batch=4, negatives=2, validate_every=5)
     learned = train_exact(prover, graph, graph.train, options, validate=validate)
     assert (learned.best_step, learned.best) == (5, 0.5)
-    assert torch.equal(prover.policy.true.detach(), seen[1])
+    assert torch.equal(_true(prover), seen[1])
     stop = iter([0.5, 0.4, 0.4, 0.4])
     early = train_exact(
         prover_of(graph), graph, graph.train, replace(options, patience=1),
@@ -152,3 +153,9 @@ def test_depths_count_resolution_steps() -> None:
     rows = [[names[x], s, names[y]] for x, y in (("a", "c"), ("b", "d"), ("a", "d"), ("d", "a"))]
     found = depths(prover, torch.tensor(rows).numpy())
     assert found.tolist() == [1, 3, 5, -1]
+
+
+def _true(prover: Prover) -> Tensor:
+    policy = prover.policy
+    assert isinstance(policy, Embedding)
+    return policy.true.detach()

@@ -18,6 +18,7 @@ from deepprooflog.logic.choice import Weigher
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import start, successors
+from deepprooflog.score.embedding import Embedding
 from kg.test_prover import RULES, TRIPLES, belief_of, every_triple, policy_of
 
 
@@ -32,7 +33,7 @@ def prover_of(graph: Graph, rules: Rules, *, given: bool = True) -> tuple[Prover
 def enumerated(prover: Prover, program: Program, text: str) -> list[tuple[float, list[str]]]:
     """Every derivation by plain resolution: log p, and what its steps resolved with."""
     policy, belief = prover.policy, prover.belief
-    assert belief is not None
+    assert belief is not None and isinstance(policy, Embedding)
     interner = Interner()
     found: list[tuple[float, list[str]]] = []
 

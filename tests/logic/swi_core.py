@@ -75,7 +75,8 @@ def _collect(line: str, units: dict[tuple[str, str], Unit]) -> None:
         return
     file, name, clause = (deref(a) for a in read.args)
     unit = units.setdefault((write_term(file), write_term(name)), Unit(write_term(file)))
-    head, body = clause, Atom("true")
+    head: Term = clause
+    body: Term = Atom("true")
     if type(clause) is Struct and clause.functor.name == ":-" and len(clause.args) == 2:
         head, body = deref(clause.args[0]), deref(clause.args[1])
     if type(head) is Struct and head.functor.name == "test" and len(head.args) <= 2:

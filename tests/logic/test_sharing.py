@@ -36,7 +36,7 @@ from deepprooflog.syntax.writer import write_term
 
 WALKS = ("syntax.terms", "logic.unify", "logic.order", "logic.clause", "logic.goal")
 F = Functor("f", 2)
-LEAVES = [Atom("a"), Atom("b"), 1]
+LEAVES: list[Term] = [Atom("a"), Atom("b"), 1]
 
 
 @pytest.fixture

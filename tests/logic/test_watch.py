@@ -7,6 +7,7 @@ import gc
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -110,7 +111,7 @@ def test_the_tighter_of_nested_blocks_wins() -> None:
     long, short = Budget(max_seconds=60), Budget(max_seconds=0.05)
     for outer, inner in ((long, short), (short, long)):
         with pytest.raises(BudgetExceeded, match=r"0\.05 s"):
-            under(outer, lambda inner=inner: under(inner, lambda: spin(60)))
+            under(outer, partial(under, inner, lambda: spin(60)))
 
 
 def test_an_interruption_that_was_swallowed_comes_again() -> None:

@@ -16,7 +16,6 @@ import pytest
 import torch
 
 from deepprooflog.cli import main
-from deepprooflog.data import whole
 from deepprooflog.errors import DataError, ModelError, Stopped
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
@@ -189,7 +188,7 @@ def test_a_full_disk_is_one_message(
     given = [f"--set={key}={value}" for key, value in DIGITS.items()]
     arguments = ["train", "digits-addition", "--out", str(out), "--json"]
     with monkeypatch.context() as patch:
-        patch.setattr(whole.os, "fdopen", FullDisk(room))
+        patch.setattr(os, "fdopen", FullDisk(room))
         assert main([*arguments, *given]) == 2
     message = capsys.readouterr().err
     assert message.count("error:") == 1
@@ -213,7 +212,7 @@ def test_a_folder_that_cannot_be_written(
     given = [f"--set={key}={value}" for key, value in DIGITS.items()]
     for name in ("mkdir", "open"):
         with monkeypatch.context() as patch:
-            patch.setattr(*((Path, "mkdir") if name == "mkdir" else (os, "open")), refuse)
+            patch.setattr(Path if name == "mkdir" else os, name, refuse)
             out = tmp_path / ("run" if name == "open" else "new")
             assert main(["train", "digits-addition", "--out", str(out), *given]) == 2
         assert "cannot write: Read-only file system" in capsys.readouterr().err

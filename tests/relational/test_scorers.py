@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from relational.small_programs import drawn_small, text_of
 from torch import Tensor
 
 import deepprooflog as dpl
@@ -28,10 +27,9 @@ from deepprooflog.score.embedding import Embedding
 from deepprooflog.score.leftmost import Leftmost
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.score.transitions import Transitions
+from programs.function_free import Asked, stratified
 from score.leftmost_network import LeftmostNetwork
 from score.scenes import scene_of
-
-SEEDS = st.integers(0, 2**32)
 
 
 def weights(program: Program, over: str, facts: str) -> ClauseWeights:
@@ -61,7 +59,7 @@ def explored(database: Database, scorer: Scorer, queries: list[str]) -> Layers:
 
 
 def success(
-    model: Transitions[object], scorer: Scorer, database: Database, queries: list[str]
+    model: Transitions[Any], scorer: Scorer, database: Database, queries: list[str]
 ) -> Tensor:
     layers = explored(database, scorer, queries)
     return masses(layers, log_weights(model, layers)).success
@@ -76,10 +74,10 @@ def gradients(value: Tensor, scorer: Scorer) -> list[Tensor]:
 
 @EVERY
 @settings(max_examples=3)
-@given(SEEDS)
-def test_success_is_that_of_the_goal_graph(name: str, seed: int) -> None:
+@given(stratified())
+def test_success_is_that_of_the_goal_graph(name: str, asked: Asked) -> None:
     """Values and gradients, by a scorer's own form for numbers and by terms."""
-    program, queries = drawn_small(seed, "bound_first")
+    program, queries = asked.program("bound_first"), list(asked.queries)
     database, scorer = Database.of(program), SCORERS[name](program)
     assume(not explored(database, scorer, queries).cut)
     found = success(transitions_of(scorer, database), scorer, database, queries)
@@ -108,11 +106,10 @@ def labelled(text: str, program: Program, scorer: ClauseWeights) -> Program:
 
 
 @settings(max_examples=10)
-@given(SEEDS, st.sampled_from(["own", "shared"]))
-def test_clause_weights_are_labels(seed: int, facts: str) -> None:
+@given(stratified(), st.sampled_from(["own", "shared"]))
+def test_clause_weights_are_labels(asked: Asked, facts: str) -> None:
     """A stochastic logic program: the scorer's weights written before the clauses."""
-    text = text_of(random.Random(seed), False)
-    program = Program(text, order="bound_first")
+    text, program = asked.text, asked.program("bound_first")
     scorer = weights(program, "predicate", facts)
     other = labelled(text, program, scorer)
     model = dpl.Model(program, scorer=scorer)
@@ -134,7 +131,13 @@ def test_a_clause_written_twice_is_one_clause() -> None:
 @EVERY
 def test_a_policy_is_the_transition_model(name: str) -> None:
     """log π along rollouts, against the weights of the same goals as terms; what is left fails."""
-    program, queries = drawn_small(7, "bound_first")
+    program = Program(
+        ":- dynamic(u/1). u(a). u(c). r0(a, b). r0(b, c). r0(c, a). r0(b, b). r1(c, b). "
+        "r1(X, Y) :- r0(X, Y). r1(X, Y) :- r0(Y, X). r2(X, Y) :- r1(X, Z), r0(Z, Y). "
+        "r2(X, Y) :- u(X), r1(X, Y), u(Y). r3(X, Y) :- r2(X, Z), r1(Y, Z), u(Z). r3(b, c).",
+        order="bound_first",
+    )
+    queries = ["r3(a, V)", "r2(b, c)", "r1(V, b)", "r2(V, W)", "r3(a, V), u(V)"]
     database, scorer = Database.of(program), SCORERS[name](program)
     policy = Policy(scorer, database)
     environment = Environment(database, process_of(scorer, 12, memory=False))

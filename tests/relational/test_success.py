@@ -97,7 +97,7 @@ def test_bounds_hold_what_is_exact(
         {"max_depth": 9, "max_goals": most},
     ]
     for budget in budgets:
-        layers = explore(database, goals, **{"max_goals": 2000, **budget})
+        layers = explore(database, goals, **{"max_goals": 2000, **budget})  # type: ignore[arg-type]
         found = weighed(scorer, database, layers)
         assert found.success <= exact + 1e-9
         assert exact <= found.upper + 1e-9
