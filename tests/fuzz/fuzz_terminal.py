@@ -160,7 +160,7 @@ def _arguments(draw: random.Random) -> list[str]:
     ])  # fmt: skip
 
 
-def _trained() -> object:
+def _trained() -> Callable[[random.Random], list[str]]:
     """A graph run whose names steer; its training is watched too, bar and notices."""
     draw = random.Random(0)
     names = [re.sub(r"[\t\n\r]", "", _steered(draw)).strip() + str(i) for i in range(6)]

@@ -89,7 +89,8 @@ def _array(rng: random.Random) -> object:
         np.array(3), np.array("a"), np.array(None), np.ones(2), np.ones((2, 2), dtype=np.int32),
         np.zeros(0), np.array(["a"]), np.array([None, 1], dtype=object), np.ones(2, dtype=complex),
         np.ma.masked_array([1.0, 2.0], mask=[False, True]), np.ones(2, dtype=">f8"),
-        np.ones(4)[::-2], np.zeros(2, dtype=[("x", "f4")]), np.void(b"ab"), np.ones(2, dtype=np.uint16),
+        np.ones(4)[::-2], np.zeros(2, dtype=[("x", "f4")]), np.void(b"ab"),
+        np.ones(2, dtype=np.uint16),
     ])  # fmt: skip
 
 
