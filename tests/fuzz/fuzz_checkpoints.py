@@ -21,7 +21,7 @@ from fuzz.rounds import Rounds, Tally
 from fuzz.small_runs import SmallRun, copy_of, small_runs
 
 PROMISE = "a run with a damaged file gives the same values or is refused with one message"
-QUICK = 250
+QUICK = 150
 
 Read = Callable[[Path], Any]
 

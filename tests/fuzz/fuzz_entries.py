@@ -33,7 +33,7 @@ from deepprooflog.recipes.training import Lesson, Plan, Training
 from fuzz.rounds import Rounds, Tally
 
 PROMISE = "a checkpoint with a wrong entry is refused, or is trained on without an error"
-QUICK = 120
+QUICK = 80
 
 WRONG: list[Callable[[], Any]] = [
     lambda: None, lambda: "text", lambda: -5, lambda: 10**12, lambda: float("nan"), lambda: True,
@@ -94,19 +94,15 @@ def _change(state: Any, draw: random.Random) -> str:
         return f"{where} is wrong value {number}"
 
 
-class Half:
+class Half(Progress):
     """Progress that ends a run after some steps, as a signal would."""
 
-    live = False
-
     def __init__(self, after: int) -> None:
+        super().__init__(after)
         self.after = after
 
-    def begin(self, done: int) -> None: ...
-
-    def close(self) -> None: ...
-
     def update(self, done: int, text: str) -> None:
+        """End the run when that many are done."""
         if done >= self.after:
             raise KeyboardInterrupt
 

@@ -19,7 +19,7 @@ from fuzz.rounds import Rounds, Tally
 from fuzz.small_runs import VILLAGE
 
 PROMISE = "a run that was killed or stopped, once or often, ends bit by bit as one that was not"
-QUICK = 2
+QUICK = 1
 
 RUNS = {
     "digits-addition": {"n": 1, "sums": 200, "epochs": 6, "batch": 4, "augment": "affine"},
