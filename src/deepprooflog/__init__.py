@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from deepprooflog.learn import History, fit, losses
     from deepprooflog.model import Model
     from deepprooflog.proof.prediction import Prediction
+    from deepprooflog.score.clause_weights import ClauseWeights
     from deepprooflog.score.embedding import Embedding
+    from deepprooflog.score.leftmost import Leftmost
     from deepprooflog.score.network import Network
 
 __version__ = "0.1.0.dev0"
@@ -42,10 +44,12 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Budget",
     "BudgetExceeded",
+    "ClauseWeights",
     "DataError",
     "Embedding",
     "History",
     "Inexact",
+    "Leftmost",
     "Model",
     "ModelError",
     "Network",
@@ -76,7 +80,9 @@ _LAZY = {
     "History": "deepprooflog.learn",
     "fit": "deepprooflog.learn",
     "losses": "deepprooflog.learn",
+    "ClauseWeights": "deepprooflog.score.clause_weights",
     "Embedding": "deepprooflog.score.embedding",
+    "Leftmost": "deepprooflog.score.leftmost",
     "Model": "deepprooflog.model",
     "Network": "deepprooflog.score.network",
     "Prediction": "deepprooflog.proof.prediction",
