@@ -109,7 +109,7 @@ def test_no_memory_at_all(
     monkeypatch.setattr("deepprooflog.api.success", fail)
     assert main(["prob", program, "p"]) == 0
     assert "max_memory" in capsys.readouterr().err
-    monkeypatch.setattr("deepprooflog.prob", fail)
+    monkeypatch.setattr("deepprooflog.log_prob", fail)
     assert main(["prob", program, "p"]) == 3
     err = capsys.readouterr().err
     assert "memory" in err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -75,7 +77,7 @@ def test_no_memory_at_all_is_the_same_error() -> None:
 def test_low_memory_is_told_before_it_is_gone() -> None:
     """Searches that can stop by themselves are told at four fifths of the limit."""
     kept: list[list[int]] = []
-    with watched(Budget(max_memory=60_000_000)):
+    with watched(Budget(max_memory=250_000_000)):
         while not low_on_memory():
             kept.extend([1, 2, 3] for _ in range(1000))
         used = len(kept)
@@ -230,3 +232,22 @@ def test_the_collector_survives_many_threads() -> None:
     for thread in threads:
         thread.join()
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("seconds", [60.0, 0.05])
+def test_a_traced_function_ends_after_a_block(seconds: float) -> None:
+    """Nothing is left pending: a debugger or a coverage tool would wait for it for ever."""
+    script = (
+        "import sys, contextlib\n"
+        "from deepprooflog.logic.budget import Budget, BudgetExceeded\n"
+        "from deepprooflog.logic.watch import watched\n"
+        f"with contextlib.suppress(BudgetExceeded), watched(Budget(max_seconds={seconds})):\n"
+        f"    while {seconds} < 1: pass\n"
+        "def traced(): return 1\n"
+        "sys.settrace(lambda *_: None)\n"
+        "print(traced())\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert run.stdout == "1\n"

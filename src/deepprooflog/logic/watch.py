@@ -30,6 +30,8 @@ from deepprooflog.logic.budget import Budget, BudgetExceeded
 PERIOD = 0.04
 GRACE = 0.1
 AGAIN = 0.4
+# Turns of a loop in which what was raised has surely arrived.
+SOON = 100
 
 # The share of `max_memory` at which searches that can stop do, so that room is left to evaluate
 # what they found; and by how much memory must grow beyond the limit to be told again.
@@ -187,6 +189,7 @@ class _Watchdog:
         self._running: list[Watch] = []
         self._innermost: dict[int, Watch] = {}
         self._causes: dict[int, Watch] = {}  # why work was ended, by thread
+        self._told: set[int] = set()  # threads in which something was raised
         self._started = False
         self._asleep = False
 
@@ -211,13 +214,21 @@ class _Watchdog:
                 self._bell.release()
 
     def remove(self, watch: Watch) -> None:
-        """End a block; what was raised and has not arrived yet never does."""
+        """End a block; what was raised and has not arrived yet arrives here, and goes no further.
+
+        Python can take back what has not arrived, but leaves its signal set: every function would
+        look for pending exceptions from then on, and one that is traced would do so for ever.
+        """
         while True:
             try:
                 with self._lock:
                     watch.ended = True
                     self._forget(watch)
-                    _raise_in(watch.thread, None)
+                    told = watch.thread in self._told
+                    self._told.discard(watch.thread)
+                if told:
+                    for _ in range(SOON):
+                        pass
                 return
             except Overrun:
                 continue
@@ -251,6 +262,7 @@ class _Watchdog:
             if watch.look(now, used) and watch.thread not in told:
                 told.add(watch.thread)
                 self._causes[watch.thread] = watch
+                self._told.add(watch.thread)
                 _raise_in(watch.thread, id(Overrun))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from deepprooflog.errors import ProofLogError
@@ -66,8 +66,9 @@ def build_proof(program: Program, query: Query, derivation: Derivation) -> Proof
         }
     finally:
         while held:
-            generator = held.pop()
-            generator.close()  # type: ignore[attr-defined]
+            steps = held.pop()
+            if isinstance(steps, Generator):
+                steps.close()
         undo(trail, 0)
         for var in open_:
             var.ref = None
