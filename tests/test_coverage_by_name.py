@@ -13,20 +13,12 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "deepprooflog"
 BY_NAME = ("cli", "builtins")
 THROUGH_OTHERS = {
-    *("__main__", "addition_query", "as_goal", "backward", "bank", "begin", "blame", "control"),
-    *("encoders", "examples", "frontier", "gather", "interpret", "kg_ppo", "kg_prior", "layout"),
-    *("logistic", "match", "memo", "order_body", "parser", "prediction", "proofs", "raise_iso"),
-    *(
-        "reach",
-        "refusals",
-        "resolve",
-        "rule_formats",
-        "scalars",
-        "termlevels",
-        "terms",
-        "trainable",
-    ),
-    *("trials", "upper", "weigh"),
+    *("__main__", "addition_query", "as_goal", "backward", "bank", "begin", "blame", "build"),
+    *("calls", "control", "encoders", "examples", "frontier", "gather", "interpret", "interrupt"),
+    *("kg_ppo", "kg_prior", "layout", "logistic", "match", "memo", "newton", "order_body"),
+    *("parser", "precise", "prediction", "proofs", "raise_iso", "reach", "refusals", "rescale"),
+    *("resolve", "rule_formats", "scalars", "slack", "termlevels", "terms", "trainable", "trials"),
+    *("upper", "values", "weigh"),
 }
 
 

@@ -136,5 +136,5 @@ def test_sorting_in_parts_is_sorting(monkeypatch: pytest.MonkeyPatch) -> None:
     "text", ["nn(n, [X], D, 0..10000000000) :: d(X, D).", f"1/{'7' * 100_000} :: p."]
 )
 def test_labels_have_sizes(text: str) -> None:
-    with pytest.raises(dpl.ProgramError, match=r"larger than|too long"):
+    with pytest.raises(dpl.ProgramError, match="more than"):
         dpl.Program(text)

@@ -67,6 +67,8 @@ def success(
 
 def gradients(value: Tensor, scorer: Scorer) -> list[Tensor]:
     parameters = list(scorer.parameters())
+    if not value.requires_grad:
+        return [torch.zeros_like(p) for p in parameters]
     found = torch.autograd.grad(value.sum(), parameters, allow_unused=True)
     pairs = zip(parameters, found, strict=True)
     return [torch.zeros_like(p) if g is None else g for p, g in pairs]

@@ -52,6 +52,7 @@ class _Search:
         self.interner = interner
         self.budget = budget
         self.goals: list[Goal] = []
+        self.atoms = 0
         self.number: dict[Goal, int] = {}
         self.way: list[tuple[float, int]] = []  # −log p and length of the best way to each goal
         self.last: list[tuple[int, Choice, float] | None] = []  # its last step
@@ -124,6 +125,9 @@ class _Search:
         limit = self.budget.max_goals
         if limit is not None and len(self.goals) > limit:
             raise BudgetExceeded("too many goals", limit="max_goals")
+        limit = self.budget.max_atoms
+        if limit is not None and self.atoms > limit:
+            raise BudgetExceeded("too many atoms", limit="max_atoms")
         if self.budget.late:
             raise BudgetExceeded("the time is up", limit="max_seconds")
 
@@ -132,6 +136,7 @@ class _Search:
         number = self.number.setdefault(goal, fresh)
         if number == fresh:
             self.goals.append(goal)
+            self.atoms += len(goal.atoms)
             self.way.append((math.inf, 0))
             self.last.append(None)
         return number
