@@ -105,18 +105,20 @@ def tops_of(
     equal to a clause that compares them; else as the next slot after those of the pattern.
     """
     number = {s: i for i, s in enumerate(slots)}
-
-    def top(content: Term, whole: bool) -> object:
+    tops: list[object] = []
+    for i, whole in opened:
+        content = contents[i]
         if type(content) is Slot:
-            return Slot(number.setdefault(content.number, len(number)))
-        if type(content) is not Struct or whole:
-            return content
-        return content.functor, tuple(
-            [number.setdefault(a.number, len(number)) if type(a) is Slot else -1
-             for a in content.args]
-        )  # fmt: skip
-
-    return tuple([top(contents[i], whole) for i, whole in opened])
+            tops.append(Slot(number.setdefault(content.number, len(number))))
+        elif type(content) is not Struct or whole:
+            tops.append(content)
+        else:
+            shown = [
+                number.setdefault(a.number, len(number)) if type(a) is Slot else -1
+                for a in content.args
+            ]
+            tops.append((content.functor, tuple(shown)))
+    return tuple(tops)
 
 
 def reveal(

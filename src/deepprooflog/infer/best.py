@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from deepprooflog.errors import Inexact
 from deepprooflog.graph.describe import goal_text
-from deepprooflog.graph.explore import RECURSION, explore
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.foremost import best_first
-from deepprooflog.infer.method import Method, Weigh, over_budget, write_down
+from deepprooflog.infer.method import Method, Solvable, Weigh, over_budget, write_down
 from deepprooflog.infer.polynomial import System
 from deepprooflog.infer.semiring import MaxSemiring, evaluate
 from deepprooflog.infer.tabled import ONE
@@ -29,10 +28,9 @@ from deepprooflog.logic.program import Program
 
 Floats = NDArray[np.float64]
 
-# A graph of so few goals is looked at as a whole; a larger one best first, until so many goals are
-# met; then graph and tables take turns.
-FEW = 1_000
-SOME = 10_000
+# Where neither graph nor tables end within so many goals, derivations are looked for best first,
+# until as many goals are met; then graph and tables go on to the end of the budget.
+SOME = 20_000
 
 
 @dataclass(frozen=True)
@@ -61,18 +59,20 @@ def best_derivation(
     Raises `Inexact` when a better one than any that was met may lie outside the budget.
     """
     budget = (budget or Budget()).start()
+    written: Solvable | None = None
     if method == "auto" and weighs_one and budget.max_depth is None:
-        few = replace(budget.part(0.3), max_goals=min(budget.max_goals or FEW, FEW))
-        graph = explore(program, [goal], interner, few)
-        if graph.complete:
-            return _by_graph(graph, weigh)
-        if graph.stopped != RECURSION:
+        most = min(budget.max_goals or SOME, SOME)
+        some = replace(budget.part(0.3), max_goals=most)
+        written = write_down(program, goal, interner, budget=some)
+        if not written.complete:
             # Best first an end may be found to a goal graph that has none.
-            some = replace(budget.part(0.6), max_goals=min(budget.max_goals or SOME, SOME))
+            written = None
             with contextlib.suppress(Inexact):
+                some = replace(budget.part(0.6), max_goals=most)
                 first = best_first(program, goal, interner, weigh, some)
                 return None if first is None else Best(*first, "graph")
-    written = write_down(program, goal, interner, local=local, budget=budget, method=method)
+    if written is None:
+        written = write_down(program, goal, interner, local=local, budget=budget, method=method)
     if written.graph is not None:
         return _by_graph(written.graph, weigh)
     assert written.table is not None
