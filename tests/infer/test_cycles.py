@@ -231,3 +231,14 @@ def test_answers_round_a_cycle(length: int) -> None:
     for k in range(length):
         expected = Fraction(1, 2 ** (k + 1)) / (1 - Fraction(1, 2**length))
         assert found[f"at(0,{k})"] == pytest.approx(float(expected), rel=1e-13)
+
+
+@pytest.mark.parametrize("n", [20, 1000])
+def test_guarded_alternatives_are_no_overlap(n: int) -> None:
+    """Of three unlabelled clauses that match a state one passes its guards: i/n from state i."""
+    program = dpl.Program(
+        f"w(N) :- N >= {n}. w(0) :- fail. w(N) :- N > 0, N < {n}, s(D), M is N + D, w(M). "
+        "0.5 :: s(1). 0.5 :: s(-1)."
+    )
+    found = dpl.measure(program, f"w({n // 4})")
+    assert found.exact and found.lower == pytest.approx(0.25, rel=1e-9)

@@ -100,7 +100,12 @@ def _escapes(steps: Steps, a: Wide, leaving: Wide, slack: Floats) -> tuple[Wide,
         whole = np.ones(n, dtype=bool)
         np.logical_and.at(whole, source, ((weight == 1) | (weight == 0)).all(axis=1))
         whole |= (slack == DISTRIBUTION) & (found == 0).all(axis=1)
-        certain = certain and bool(((known | whole)[:, None] & (gap >= 0)).all())
+        # Alternatives that weigh 1 each may add up to more: what counts is that those which stay
+        # inside do not.
+        staying = np.zeros((n, batch))
+        np.add.at(staying, steps.inner_source, weight[: len(steps.inner_source)])
+        fits = np.where(whole[:, None], staying <= 1, gap >= 0)
+        certain = certain and bool(((known | whole)[:, None] & fits).all())
     return _added(normal(gap, 0), leaving, steps.outer_source), certain
 
 
