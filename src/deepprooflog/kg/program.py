@@ -82,6 +82,7 @@ def relation_functors(graph: Graph) -> list[Functor]:
         if functor in PROTECTED:
             raise DataError(
                 f"the relation {functor.name} has the name of the builtin {functor}",
+                file=graph.name,
                 hint="rename the relation in the triples and rules",
             )
     return functors

@@ -210,4 +210,10 @@ def _packed(state: State) -> dict[str, Any]:
 def _unpacked(packed: dict[str, Any]) -> State:
     memory = None if packed["memory"] is None else Memory(*packed["memory"])
     label, depth, query, over = packed["rest"]
+    if memory is not None:
+        shapes = [tuple(t.shape) for t in (memory.hash, memory.atoms, memory.answer)]
+        if [len(s) for s in shapes] != [2, 4, 3] or len({s[:2] for s in shapes}) != 1:
+            raise ValueError("the memory of the episodes has another shape")
+        if shapes[0][0] != len(depth):
+            raise ValueError("the memory is one of another number of episodes")
     return State(Goals(*packed["goals"]), label, depth, query, over, memory)

@@ -240,6 +240,8 @@ class Training:
         self.history, self.seconds = state["history"], state["seconds"]
         if len(self.history) != self.epoch or not 0 <= self.best["epoch"] <= self.epoch + 1:
             raise ValueError("it has another number of epochs than lines of history")
+        if not all("epoch" in row for row in self.history):
+            raise ValueError("a line of history names no epoch")
         if state["under_way"] is not None:
             now = UnderWay(**state["under_way"])
             now.order = checkpoint.restore_order(now.order, len(self.lesson.train)).cpu()
