@@ -291,7 +291,8 @@ def test_a_limit_on_depth_means_the_goal_graph(
 def test_a_limit_on_depth_that_cuts_nothing_is_exact(
     ask: Callable[[dpl.Program, str, dpl.Budget], object],
 ) -> None:
-    ask(dpl.Program("p :- q. q :- r. r :- s. s."), "p", dpl.Budget(max_depth=4))
+    found = ask(dpl.Program("p :- q. q :- r. r :- s. s."), "p", dpl.Budget(max_depth=4))
+    assert found is not None
 
 
 @asked
