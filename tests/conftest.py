@@ -28,6 +28,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("explore", deadline=None, max_examples=2000)
+# Hours of new cases: HYPOTHESIS_PROFILE=fuzz make test; `make fuzz` runs the other attacks.
+settings.register_profile(
+    "fuzz", deadline=None, max_examples=50_000, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

@@ -4,7 +4,7 @@
 
 Searches look at their budget now and then and return what they have found. What does not look (a
 unification without end, a term of 2^60 leaves, a loop in a builtin) is ended from outside: one
-daemon thread looks at all blocks every `PERIOD` and raises `Overrun` in the thread that works, at
+daemon thread looks at all blocks now and then and raises `Overrun` in the thread that works, at
 its next bytecode. It does so only while the block runs, `GRACE` after the deadline, and once; it
 does so again where that has not ended the block `AGAIN` later.
 
@@ -28,6 +28,7 @@ from deepprooflog.logic import garbage
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 
 PERIOD = 0.04
+PERIOD_OF_MEMORY = 0.02  # where a block limits memory, which may grow by a gigabyte a second
 GRACE = 0.1
 AGAIN = 0.4
 # Turns of a loop in which what was raised has surely arrived.
@@ -252,7 +253,8 @@ class _Watchdog:
                 self._bell.acquire()
             with self._lock:
                 self._look()
-            time.sleep(PERIOD)
+                memory = any(watch.ceiling is not None for watch in self._running)
+            time.sleep(PERIOD_OF_MEMORY if memory else PERIOD)
 
     def _look(self) -> None:
         now = time.monotonic()
