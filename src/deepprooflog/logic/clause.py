@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias, final
+from typing import TypeAlias, TypedDict, final
 
 from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.syntax.sharing import variables_once
@@ -76,6 +76,24 @@ class Place:
     file: str
     line: int
     column: int = 1
+
+
+class FileLine(TypedDict):
+    """The two arguments by which an error names a place."""
+
+    file: str | None
+    line: int | None
+
+
+def at(place: Place | None) -> FileLine:
+    """A place as arguments of an error.
+
+    >>> at(Place("family.pl", 3))
+    {'file': 'family.pl', 'line': 3}
+    """
+    if place is None:
+        return {"file": None, "line": None}
+    return {"file": place.file, "line": place.line}
 
 
 @final

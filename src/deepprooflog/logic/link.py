@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from deepprooflog.errors import Notice, ProgramError
 from deepprooflog.logic.builtins import CONTROL, DET, NONDET, PROTECTED, TRANSPARENT, known_functors
 from deepprooflog.logic.builtins.registry import QUICK
-from deepprooflog.logic.clause import Clause, Neural
+from deepprooflog.logic.clause import Clause, Neural, at
 from deepprooflog.logic.dispatch import indexed
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.interpret import interpreted
@@ -193,19 +193,13 @@ def _with_domains(clauses: Iterable[Clause]) -> list[Clause]:
     return result
 
 
-def _place(clause: Clause | None) -> dict[str, Any]:
-    if clause is None or clause.place is None:
-        return {}
-    return {"file": clause.place.file, "line": clause.place.line}
-
-
 def _refuse(functor: Functor, site: Site) -> Run:
     def run(machine: Machine, args: Args, cont: Any) -> Frame | None:
         clause = site.origin.clause if site.origin is not None else None
         raise ProgramError(
             f"{functor} is labelled or neural and is reached inside {machine.guard}: "
             "its clauses are a random choice, and a guard must be deterministic",
-            **_place(clause),
+            **at(clause and clause.place),
             hint=f"call {functor} in the body itself, before the guard, and test its result there",
         )
 
@@ -234,7 +228,7 @@ def unknown_predicate(
         f"existence_error(procedure,{functor}): no clause defines {functor}",
         term=Struct(ERROR, (formal, Var())),
         hint=f"did you mean {near}?" if near else _defined(program),
-        **_place(clause),
+        **at(clause and clause.place),
     )
 
 

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.body import CUT, conjuncts, converted, has_nested_cut
 from deepprooflog.logic.builtins import PROTECTED
-from deepprooflog.logic.clause import Clause, Constant, Label, Neural, Place, Trainable, abstract
+from deepprooflog.logic.clause import (
+    Clause,
+    Constant,
+    Label,
+    Neural,
+    Place,
+    Trainable,
+    abstract,
+    at,
+)
 from deepprooflog.logic.directives import announce
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.labels import parse_label
@@ -262,7 +271,6 @@ def _check_sums(functor: Functor, clauses: list[Clause]) -> None:
             raise ProgramError(
                 f"the labels of {functor} for {write_term(clause.head)} add up to "
                 f"{total:.12g}, more than 1",
-                file=clause.place.file if clause.place else None,
-                line=clause.place.line if clause.place else None,
+                **at(clause.place),
                 hint="the labels of the clauses that match one call may not exceed 1",
             )

@@ -18,6 +18,7 @@ from deepprooflog.logic.clause import (
     Place,
     Trainable,
     abstract,
+    at,
 )
 from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.index import Entries
@@ -254,8 +255,7 @@ def kind_of(clauses: Iterable[Clause]) -> Kind:
             first, second = (k.value for k in kinds)
             raise ProgramError(
                 f"{clause.functor} mixes {first} and {second} clauses",
-                file=clause.place.file if clause.place else None,
-                line=clause.place.line if clause.place else None,
+                **at(clause.place),
                 hint="label every clause of the predicate in the same way, or none",
             )
     return next(iter(kinds), Kind.PLAIN)

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from deepprooflog.errors import ProgramError, PrologError
-from deepprooflog.logic.clause import Clause
+from deepprooflog.logic.clause import Clause, at
 from deepprooflog.logic.raise_iso import instantiation_error, type_error
 from deepprooflog.syntax.terms import Functor, Term, Var
 from deepprooflog.syntax.writer import write_term
-
-
-def _at(clause: Clause) -> dict[str, object]:
-    place = clause.place
-    return {} if place is None else {"file": place.file, "line": place.line}
 
 
 def not_callable(atom: Term) -> PrologError:
@@ -26,7 +21,7 @@ def labels_exceed_one(atom: Term, clause: Clause, total: float) -> ProgramError:
     return ProgramError(
         f"the labels of the clauses that match {write_term(atom)} add up to {total:.12g}, "
         f"more than 1 (at {write_term(clause.head)})",
-        **_at(clause),  # type: ignore[arg-type]
+        **at(clause.place),
         hint="bind the argument that tells the distributions apart before the call",
     )
 
@@ -36,7 +31,7 @@ def two_networks(atom: Term, first: Clause, second: Clause) -> ProgramError:
     return ProgramError(
         f"{write_term(atom)} matches two neural clauses, {write_term(first.head)} and "
         f"{write_term(second.head)}: one call is one choice",
-        **_at(second),  # type: ignore[arg-type]
+        **at(second.place),
         hint="tell the heads apart by a constant",
     )
 
@@ -45,7 +40,7 @@ def unbound_input(atom: Term, clause: Clause, network: str) -> ProgramError:
     """A neural predicate was called before its input was known."""
     return ProgramError(
         f"the network {network} is called with an unbound input in {write_term(atom)}",
-        **_at(clause),  # type: ignore[arg-type]
+        **at(clause.place),
         hint="bind the input first: pass a tensor with dpl.goal(..., X=tensor)",
     )
 

@@ -22,7 +22,7 @@ from typing import NoReturn
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.body import CUT
 from deepprooflog.logic.builtins import is_builtin
-from deepprooflog.logic.clause import Bernoulli, Clause, Place
+from deepprooflog.logic.clause import Bernoulli, Clause, Place, at
 from deepprooflog.logic.link import unknown_predicate
 from deepprooflog.logic.program import Kind, Program
 from deepprooflog.relational.goals import variable
@@ -202,8 +202,7 @@ def _refuse(
 ) -> NoReturn:
     raise ProgramError(
         f"{what} in {write_term(clause.head)}: the relational engine takes rules and facts only",
-        file=clause.place.file if clause.place else None,
-        line=clause.place.line if clause.place else None,
+        **at(clause.place),
         column=clause.place.column if clause.place else None,
         hint=hint,
     )
@@ -213,7 +212,6 @@ def _refuse_term(term: Term, place: Place | None) -> NoReturn:
     raise ProgramError(
         f"{write_term(term)} is a compound term: the relational engine takes constants and "
         "variables only",
-        file=place.file if place else None,
-        line=place.line if place else None,
+        **at(place),
         hint="the plain engine takes it: dpl.Model(program)",
     )

@@ -12,6 +12,7 @@ from deepprooflog.errors import ModelError
 from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.logic.choice import Choice
+from deepprooflog.logic.clause import at
 from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.logic.program import Program
 from deepprooflog.score.edges import edge_table
@@ -30,8 +31,7 @@ def fixed_weights(program: Program) -> Weigh:
             clause = table.networks[0].clause
             raise ModelError(
                 f"{clause.functor} is weighed by the network {table.networks[0].network}",
-                file=clause.place.file if clause.place else None,
-                line=clause.place.line if clause.place else None,
+                **at(clause.place),
                 hint="dpl.Model(program, networks={...}) brings programs and networks together",
             )
         if len(table.trainable):

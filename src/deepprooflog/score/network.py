@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
-from deepprooflog.logic.clause import Clause
+from deepprooflog.logic.clause import Clause, at
 from deepprooflog.syntax.terms import Term
 
 Outputs = Literal["logits", "probabilities", "log_probabilities"]
@@ -114,7 +114,6 @@ def _fault(name: str, clause: Clause, what: str, hint: str | None = None) -> Mod
     place = clause.place
     return ModelError(
         f"the network {name} {what}",
-        file=place.file if place else None,
-        line=place.line if place else None,
+        **at(place),
         hint=hint,
     )

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
-from deepprooflog.logic.clause import Clause
+from deepprooflog.logic.clause import Clause, at
 from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.logic.program import Program
 from deepprooflog.score.network import capturing
@@ -69,8 +69,7 @@ class Labels(nn.Module):
         place = clause.place
         return ModelError(
             f"the trainable label of {clause.functor} is {value} (labels.logits[{entry}])",
-            file=place.file if place else None,
-            line=place.line if place else None,
+            **at(place),
             hint="check the learning rate and the losses, or load earlier parameters",
         )
 

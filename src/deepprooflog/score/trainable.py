@@ -19,7 +19,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.logic.clause import Clause, Trainable
+from deepprooflog.logic.clause import Clause, Trainable, at
 from deepprooflog.logic.program import Kind, Program
 from deepprooflog.syntax.terms import Term, is_ground
 
@@ -73,8 +73,7 @@ def _split(clauses: list[Clause]) -> list[list[Clause]]:
     raise ProgramError(
         f"the initial values of {clauses[0].functor} add up to {_known(clauses):.12g}, and no "
         "argument splits its clauses into distributions",
-        file=place.file if place else None,
-        line=place.line if place else None,
+        **at(place),
         hint="initial values of one distribution may not exceed 1",
     )
 

@@ -18,7 +18,7 @@ from deepprooflog.errors import ModelError
 from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.goalgraph import GoalGraph
-from deepprooflog.logic.clause import Clause
+from deepprooflog.logic.clause import Clause, at
 from deepprooflog.score.edges import EdgeTable, Ints, NetworkEdges
 from deepprooflog.score.network import Network, capturing
 from deepprooflog.score.parameters import Labels
@@ -91,8 +91,7 @@ def _check_scored(scored: Tensor, scene: Scene) -> None:
     raise ModelError(
         f"the scorer weighs a step of {goal_text(graph.goals[int(graph.source[edge])])} by "
         f"{float(scored.detach()[step, query])}",
-        file=place.file if place else None,
-        line=place.line if place else None,
+        **at(place),
         hint="check the scorer's parameters: a learning rate too high leaves NaN behind",
     )
 
@@ -162,8 +161,7 @@ def _slots_of(edges: NetworkEdges) -> Ints:
                 raise ModelError(
                     f"the network {edges.network} is called with {write_term(term)}, which is not "
                     "a tensor",
-                    file=place.file if place else None,
-                    line=place.line if place else None,
+                    **at(place),
                     hint="pass a tensor with dpl.goal(..., X=tensor), one number as "
                     "tensor.reshape(1); a network on names is dpl.Network(net, number=...)",
                 )
@@ -181,8 +179,7 @@ def network_of(networks: Mapping[str, Network], name: str, clause: Clause) -> Ne
         place = clause.place
         raise ModelError(
             f"the program's network {name} was not given (networks: {known})",
-            file=place.file if place else None,
-            line=place.line if place else None,
+            **at(place),
             hint=f"dpl.Model(program, networks={{{name!r}: module}})",
         ) from None
 
@@ -204,8 +201,7 @@ def stack(
         raise ModelError(
             f"the network {name} gets tensors of different shapes: "
             + ", ".join(str(list(s)) for s in sorted(shapes)),
-            file=place.file if place else None,
-            line=place.line if place else None,
+            **at(place),
             hint="give all inputs of a network one shape",
         )
     return torch.stack(tensors).to(device)
