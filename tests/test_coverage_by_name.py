@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "deepprooflog"
 BY_NAME = ("cli", "builtins")
 THROUGH_OTHERS = {
-    *("__main__", "addition_query", "as_goal", "backward", "bank", "begin", "blame", "build"),
+    *("__main__", "addition_query", "backward", "bank", "begin", "blame", "build"),
     *("calls", "control", "encoders", "examples", "frontier", "gather", "interpret", "interrupt"),
     *("kg_ppo", "kg_prior", "layout", "logistic", "match", "memo", "newton", "order_body"),
     *("parser", "precise", "prediction", "proofs", "raise_iso", "reach", "refusals", "rescale"),

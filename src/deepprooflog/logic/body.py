@@ -1,9 +1,14 @@
-"""Clause bodies: conjunctions flattened, cuts found."""
+"""Bodies and goals: conjunctions flattened, cuts found, variables in the place of goals called.
+
+A variable where a goal should stand is `call(Variable)`, decided when the body is made: a cut that
+it is bound to later does not reach out of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deepprooflog.logic.raise_iso import instantiation_error, type_error
 from deepprooflog.syntax.terms import COMMA, TRUE, Atom, Functor, Struct, Term, Var, deref
 
 CUT = Atom("!")
@@ -62,6 +67,35 @@ def converted(atom: Term) -> Term:
             open_.append((part, []))
         else:
             done.append(part)
+
+
+def as_goal(term: Term) -> Term:
+    """The goal a run-time term stands for; ISO's errors when it cannot be called."""
+    while type(term) is Var and term.ref is not None:
+        term = term.ref
+    if type(term) is Struct:
+        return term if term.functor not in TRANSPARENT else _called(term)
+    if type(term) is Var:
+        raise instantiation_error("the goal to call is an unbound variable")
+    if type(term) is not Atom:
+        raise type_error("callable", term)
+    return term
+
+
+def _called(root: Struct) -> Term:
+    """The construct with its variables called; itself when there are none."""
+    has_variables = False
+    stack: list[Term] = [root]
+    while stack:
+        t = deref(stack.pop())
+        if type(t) is Struct:
+            if t.functor in TRANSPARENT:
+                stack.extend(t.args)
+        elif type(t) is Var:
+            has_variables = True
+        elif type(t) is not Atom:
+            raise type_error("callable", root)
+    return converted(root) if has_variables else root
 
 
 def has_nested_cut(atom: Term) -> bool:

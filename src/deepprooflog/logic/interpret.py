@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deepprooflog.logic.as_goal import callable_body
 from deepprooflog.logic.clause import Clause, instantiate
 from deepprooflog.logic.head import enter
 from deepprooflog.logic.machine import Args, Choice, Frame, Machine, Origin, Run
@@ -41,7 +40,7 @@ def interpreted(candidates: Candidates, origin: Callable[[Clause], Origin]) -> R
                     frame: Frame = cont
                     return frame
                 where = origin(clause)
-                body = [instantiate(b, values) for b in callable_body(clause)]
+                body = [instantiate(b, values) for b in clause.body]
                 return frames(machine, body, cont, height, where)
             if i == last:
                 return None
@@ -68,7 +67,7 @@ def frames(
 
 def enter_clause(clause: Clause, origin: Origin) -> Callable[[Machine, Args, Any, int], Any]:
     """One clause as a function of the call, for clauses not worth compiling."""
-    body = callable_body(clause)
+    body = clause.body
 
     def run(machine: Machine, args: Args, cont: Any, height: int) -> Frame | None:
         values = enter(clause, args, machine.trail)

@@ -47,11 +47,6 @@ class EdgeTable:
     networks: tuple[NetworkEdges, ...]
     scored: Ints  # edges weighed by the model's scorer
 
-    @property
-    def is_constant(self) -> bool:
-        """True when labels alone decide (edges of the scorer weigh 1)."""
-        return not len(self.trainable) and not self.networks
-
 
 def edge_table(choices: Sequence[Choice]) -> EdgeTable:
     """Sort edges by who weighs them."""

@@ -38,15 +38,9 @@ __all__ = [
     "PROTECTED",
     "TRANSPARENT",
     "is_builtin",
-    "is_control",
     "known_functors",
     "library_clauses",
 ]
-
-
-def is_control(functor: Functor) -> bool:
-    """True for control constructs: `,` `;` `->` `\\+` `call/N` `findall/3` and the like."""
-    return functor in CONTROL
 
 
 def is_builtin(functor: Functor) -> bool:

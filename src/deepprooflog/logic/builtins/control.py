@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deepprooflog.errors import PrologError
-from deepprooflog.logic.as_goal import as_goal
+from deepprooflog.logic.body import as_goal
 from deepprooflog.logic.builtins.registry import Solutions, control, det, nondet
 from deepprooflog.logic.machine import (
     CUT,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from deepprooflog.logic import body
 from deepprooflog.syntax.terms import Functor
 
 if TYPE_CHECKING:
@@ -29,9 +30,7 @@ CONTROL: dict[Functor, Construct] = {}
 # Control constructs and ISO builtins: a program may not redefine these.
 PROTECTED: set[Functor] = set()
 # Control constructs through which a cut reaches the clause they stand in.
-TRANSPARENT = frozenset(
-    {Functor(",", 2), Functor(";", 2), Functor("->", 2), Functor("*->", 2), Functor("!", 0)}
-)
+TRANSPARENT = body.TRANSPARENT | {Functor("!", 0)}
 
 
 def det(name: str, arity: int, *, iso: bool = False) -> Callable[[Test], Test]:

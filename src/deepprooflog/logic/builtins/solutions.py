@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deepprooflog.logic.as_goal import as_goal
+from deepprooflog.logic.body import as_goal
 from deepprooflog.logic.builtins.registry import Solutions, control
 from deepprooflog.logic.builtins.terms import require_partial_list
 from deepprooflog.logic.clause import abstract
