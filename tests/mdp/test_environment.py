@@ -102,6 +102,19 @@ def play(
     return compared
 
 
+@pytest.mark.parametrize("false_action", [False, True])
+def test_guards_are_steps_without_a_choice(false_action: bool) -> None:
+    """Where one holds there is one action, where it does not there is none; False is no other."""
+    text = (
+        "n(1). n(2). n(3). r(X, Y) :- n(X), n(Y), X < Y. s(X, Y) :- n(X), n(Y), X \\= Y, r(X, Y)."
+    )
+    queries = [f"{r}({x}, {y})" for r in "rs" for x in (1, 2, 3) for y in (1, 2, "Y")]
+    for seed in range(5):
+        process = Process(false_action=false_action, memory=False)
+        compared = play(Program(text), queries, process, random.Random(seed), False)
+        assert compared > len(queries)
+
+
 @pytest.mark.parametrize("memory", [False, True])
 @pytest.mark.parametrize("false_action", [False, True])
 def test_equal_to_the_plain_environment(memory: bool, false_action: bool) -> None:

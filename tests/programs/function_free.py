@@ -44,13 +44,24 @@ def _program(clauses: Sequence[str]) -> str:
     return "\n".join([*MIXED.declarations, *dict.fromkeys(clauses)])
 
 
+def _guards(*signs: str) -> Texts:
+    """Guards over the variables, and now and then a constant."""
+    terms = MIXED.terms(1, 4)
+    return st.builds("{} {} {}".format, terms, st.sampled_from(signs), terms)
+
+
 @st.composite
-def function_free(draw: st.DrawFn, rules: int = 10, facts: int = 40, queries: int = 6) -> Asked:
+def function_free(
+    draw: st.DrawFn, rules: int = 10, facts: int = 40, queries: int = 6, guarded: bool = False
+) -> Asked:
     """Rules that may call any predicate, among facts; queries are conjunctions.
 
-    Recursion is everywhere, so goals may grow without end: whoever explores sets a limit.
+    Recursion is everywhere, so goals may grow without end: whoever explores sets a limit. With
+    `guarded`, bodies have guards that compare terms.
     """
     in_head, in_body, in_query = (MIXED.atoms(MIXED.terms(*n)) for n in ((1, 5), (1, 7), (1, 3)))
+    if guarded:
+        in_body = st.one_of(in_body, in_body, _guards("\\=", "==", "\\=="))
     rule, fact = clauses(in_head, _bodies(in_body)), MIXED.ground().map(clause)
     mixed = draw(several(st.one_of(fact, rule, *[fact] * (facts // rules - 1)), rules + facts))
     query = st.lists(in_query, min_size=1, max_size=4).map(", ".join)

@@ -68,6 +68,9 @@ class Prover(nn.Module):
         neural[sorted(database.shape.neural)] = True
         # Of True, whose predicate is PAD, the last entry is read.
         self.register_buffer("neural", neural, persistent=False)
+        guards = torch.zeros_like(neural)
+        guards[sorted(database.shape.guards)] = True
+        self.register_buffer("guards", guards, persistent=False)
         self.register_buffer("relation_of", _relations(database), persistent=False)
         self.to(policy.device)
 
@@ -122,6 +125,9 @@ class Prover(nn.Module):
     ) -> tuple[list[Float[Tensor, " _steps"]], list[Bool[Tensor, " _steps"]] | None]:
         """log p of every step, and which are steps at a neural fact (None: there is no such)."""
         weights = log_weights(self.transitions, layers)
+        if self.database.shape.guards:
+            guarded = self._steps_at("guards", layers)
+            weights = [w.masked_fill(g, 0.0) for w, g in zip(weights, guarded, strict=True)]
         if self.belief is None:
             return weights, None
         neural = self.neural_steps(layers)
@@ -132,8 +138,11 @@ class Prover(nn.Module):
 
     def neural_steps(self, layers: Layers) -> list[Bool[Tensor, " _steps"]]:
         """Which steps are steps at a neural fact."""
-        neural, pairs = self.get_buffer("neural"), zip(layers.goals, layers.steps, strict=False)
-        return [neural[goals.atoms[:, 0, 0]][steps.source] for goals, steps in pairs]
+        return self._steps_at("neural", layers)
+
+    def _steps_at(self, kind: str, layers: Layers) -> list[Bool[Tensor, " _steps"]]:
+        is_one, pairs = self.get_buffer(kind), zip(layers.goals, layers.steps, strict=False)
+        return [is_one[goals.atoms[:, 0, 0]][steps.source] for goals, steps in pairs]
 
     @torch.no_grad()
     def proofs(

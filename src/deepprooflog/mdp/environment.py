@@ -140,8 +140,9 @@ def actions(environment: Environment, state: State) -> Actions:
     free = torch.ones_like(episode, dtype=torch.bool)
     if state.memory is not None:
         free = ~visited(state.memory, found.goals, episode, state.depth)
-    chance = _at_neural_fact(environment.database, state.goals) & ~state.over
-    false = ~state.over & ~chance
+    shape = environment.database.shape
+    chance = _at(shape.neural, state.goals) & ~state.over
+    false = ~state.over & ~_at(shape.ends, state.goals)
     if not environment.process.false_action:
         false = torch.zeros_like(false)
     edges = torch.arange(len(state) + 1, device=episode.device)
@@ -192,10 +193,11 @@ def step(
     return Outcome(after, reward, terminated, truncated, proved)
 
 
-def _at_neural_fact(database: Database, goals: Goals) -> Bool[Tensor, " goals"]:
+def _at(predicates: frozenset[int], goals: Goals) -> Bool[Tensor, " goals"]:
+    """Which goals begin with an atom of these predicates."""
     found = torch.zeros(len(goals), dtype=torch.bool, device=goals.device)
     if goals.atoms.shape[1]:
-        for predicate in database.shape.neural:
+        for predicate in predicates:
             found = found | (goals.atoms[:, 0, 0] == predicate)
     return found
 

@@ -19,7 +19,7 @@ from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import start, successors
 from deepprooflog.mdp.process import Process
-from deepprooflog.syntax.terms import Atom, Struct, is_ground
+from deepprooflog.syntax.terms import Atom, Struct, functor_of, is_ground
 
 
 class End(Enum):
@@ -80,7 +80,14 @@ def offers(episode: Episode, process: Process) -> Offers:
     every = (s.goal for s in steps)
     goals = tuple(every if process.every_clause else dict.fromkeys(every))
     free = tuple(not process.memory or g not in episode.visited for g in goals)
-    return Offers(goals, free, process.false_action and not chance, chance)
+    false = process.false_action and not chance and not _is_builtin(episode)
+    return Offers(goals, free, false, chance)
+
+
+def _is_builtin(episode: Episode) -> bool:
+    """A builtin is no choice: it has its solutions, and False is not among them."""
+    functor = functor_of(episode.goal.atoms[0]) if episode.goal.atoms else None
+    return functor is not None and not episode.program.defines(functor)
 
 
 def step(episode: Episode, process: Process, action: int | None) -> tuple[Episode, float]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from deepprooflog.errors import ProgramError
@@ -15,6 +16,7 @@ from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.relational.goals import NO_FACT, PAD, Goals
+from deepprooflog.relational.guards import integer_values
 from deepprooflog.relational.index import Bound, Facts, Index, build_index, gather_facts
 from deepprooflog.relational.rules import Offer, Rule, read_facts, read_rules
 from deepprooflog.relational.symbols import Symbols
@@ -69,6 +71,7 @@ class Database:
             arity=max((f.arity for f in symbols.predicates), default=0),
             nested=nesting is not None,
             neural=frozenset(r.head[0] for r in self.rules if r.offer is Offer.NEURAL),
+            guards=frozenset(r.head[0] for r in self.rules if r.offer is Offer.GUARD),
             standings=_standings(nesting, believe),
         )
         # Facts with variables are rules without a body.
@@ -158,7 +161,8 @@ class Database:
         for pattern in patterns:
             if pattern not in self._templates:
                 self._templates[pattern] = [
-                    compile_rule(rule, pattern, self.program.order) for rule in self.rules
+                    compile_rule(rule, pattern, self.program.order, self.shape.guards)
+                    for rule in self.rules
                 ]
         self._tables = build_tables(self.rules, self._templates, self.shape, self.device)
         bound = self._bound()
@@ -174,6 +178,11 @@ class Database:
             for arity in arities
             for pattern in self._templates
         }
+
+    @cached_property
+    def integers(self) -> tuple[Int[Tensor, " constants"], Bool[Tensor, " constants"]]:
+        """The values of the constants that are integers, and which these are."""
+        return integer_values(self.symbols.constants, self.device)
 
     def clause(self, number: int) -> Clause:
         """The clause of a number: a rule, or a fact as a clause without body."""
@@ -249,9 +258,9 @@ class Database:
         return torch.where(left == self.nesting, 2, spent)
 
     def _nesting_of(self, predicate: Int[Tensor, " calls"]) -> Int[Tensor, " calls"]:
-        """The nesting that an atom of a query starts with: neural facts have none."""
+        """The nesting that an atom of a query starts with: neural facts and guards have none."""
         nesting = torch.full_like(predicate, self.nesting or 0)
-        for number in self.shape.neural:
+        for number in self.shape.ends:
             nesting.masked_fill_(predicate == number, 0)
         return nesting
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from deepprooflog.errors import ProgramError
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals
+from deepprooflog.relational.guards import INTEGERS, TERMS
 from deepprooflog.syntax.writer import write_term
 
 
@@ -60,6 +61,11 @@ def match(database: Database, goals: Goals, active: Bool[Tensor, " goals"] | Non
     if shape.nested:
         number += database.standing(first[:, -1]) * (len(tables.codes) * shape.predicates)
     rules = tables.list_size.index_select(0, number) * active
+    compared = torch.zeros_like(active)
+    if shape.guards:
+        holds, compared = _guards(database, predicate, first[:, 1:3])
+        rules = rules * holds
+        compared = compared & active
     fact_start, facts = database.index.lookup(predicate, arguments)
     facts = facts * active
     length = goals.length - 1 + tables.list_longest.index_select(0, number) * (rules > 0)
@@ -72,12 +78,15 @@ def match(database: Database, goals: Goals, active: Bool[Tensor, " goals"] | Non
             (active & tables.list_unbound[number]).any(),
             (active & tables.repeats[pattern]).any(),
             (goals.left_out >= 0).any(),
+            compared.any(),
         ]
     ).tolist()
-    rule_total, fact_total, widest, unknown, unbound, repeats, left_out = totals
+    rule_total, fact_total, widest, unknown, unbound, repeats, left_out, wrong = totals
     if unknown:
         _learn(database, code[active & ~known], entry[active & ~known])
         return match(database, goals, active)
+    if wrong:
+        _refuse_comparison(database, goals, compared)
     if unbound:
         _refuse_unbound(database, goals, active & tables.list_unbound[number])
     return Calls(
@@ -94,12 +103,41 @@ def match(database: Database, goals: Goals, active: Bool[Tensor, " goals"] | Non
     )
 
 
+def _guards(
+    database: Database, predicate: Int[Tensor, " goals"], arguments: Int[Tensor, "goals 2"]
+) -> tuple[Bool[Tensor, " goals"], Bool[Tensor, " goals"]]:
+    """False where a guard does not hold; where one compares what is no integer."""
+    left, right = arguments.unbind(1)
+    holds = torch.ones_like(predicate, dtype=torch.bool)
+    wrong = torch.zeros_like(holds)
+    for number in sorted(database.shape.guards):
+        functor, here = database.symbols.predicates[number], predicate == number
+        if functor in TERMS:
+            found = TERMS[functor](left, right)
+        else:
+            values, are_integers = database.integers
+            a, b = (side.clamp(min=0).long() for side in (left, right))
+            both = (left >= 0) & (right >= 0) & are_integers[a] & are_integers[b]
+            wrong = wrong | (here & ~both)
+            found = INTEGERS[functor](values[a], values[b])
+        holds = torch.where(here, found, holds)
+    return holds, wrong
+
+
 def _learn(
     database: Database, code: Int[Tensor, " calls"], entry: Int[Tensor, "calls arity"]
 ) -> None:
     if bool((entry > database.tables.most).any()):
         raise ValueError("the goals' variables are not numbered by first occurrence")
     database.learn(torch.unique(code).tolist())
+
+
+def _refuse_comparison(database: Database, goals: Goals, which: Bool[Tensor, " goals"]) -> None:
+    goal = database.decode(goals.select(which.nonzero()[0]))[0]
+    raise ProgramError(
+        f"{write_term(goal.atoms[0])} compares what is no integer",
+        hint="call the guard after the atoms that bind its variables; entities compare by \\=",
+    )
 
 
 def _refuse_unbound(database: Database, goals: Goals, which: Bool[Tensor, " goals"]) -> None:

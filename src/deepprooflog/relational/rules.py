@@ -1,11 +1,12 @@
 """Clauses as integers, and a clear refusal of those the relational engine has no form for.
 
-A rule is a head and a body over numbered symbols, its variables numbered as in `Clause`. Three
+A rule is a head and a body over numbered symbols, its variables numbered as in `Clause`. Four
 kinds differ in when they are offered:
 
     PLAIN      head :- body.                     whenever the head unifies
     BELIEF     r(X,Y) :- believe(r,X,Y).         when what it believes is ground
     NEURAL     nn(kge, […]) :: believe(R,X,Y).   at a ground atom; a step that fails with 1 − p
+    GUARD      X \\= Y, X == Y, X < Y, …          where it holds; a step of weight 1
 
 For plain resolution a belief says itself when it is offered, as the last clause of its predicate:
 `r(X,Y) :- ground(X), ground(Y), !, believe(r,X,Y).` It is the same rule here.
@@ -26,6 +27,7 @@ from deepprooflog.logic.clause import Bernoulli, Clause, Place, at
 from deepprooflog.logic.link import unknown_predicate
 from deepprooflog.logic.program import Kind, Program
 from deepprooflog.relational.goals import variable
+from deepprooflog.relational.guards import GUARDS, guard_clause
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.syntax.terms import (
     Functor,
@@ -51,6 +53,7 @@ class Offer(Enum):
     PLAIN = "plain"
     BELIEF = "belief"
     NEURAL = "neural"
+    GUARD = "guard"
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,17 @@ def read_rules(program: Program, symbols: Symbols) -> list[Rule]:
                 if not clause.body and _left_out(program, clause):
                     continue
                 rules.append(_rule(clause, program, symbols))
-    return rules
+    return rules + [_guard(f, symbols) for f in symbols.predicates if is_guard(program, f)]
+
+
+def is_guard(program: Program, functor: Functor) -> bool:
+    """True for a guard that the relational engine decides; a program's own predicate is none."""
+    return functor in GUARDS and not program.defines(functor)
+
+
+def _guard(functor: Functor, symbols: Symbols) -> Rule:
+    head = (symbols.predicate(functor), variable(0), variable(1))
+    return Rule(guard_clause(functor), Offer.GUARD, head, ())
 
 
 def is_fact(clause: Clause) -> bool:

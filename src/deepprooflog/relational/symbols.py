@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.program import Program
+from deepprooflog.relational.guards import GUARDS
 from deepprooflog.syntax.terms import Functor, Slot, Struct, Term, Var, args_of, functor_of
 from deepprooflog.syntax.writer import write_term
 
@@ -46,6 +47,7 @@ class Symbols:
         """These names, numbered as they are, and after them what else a program names."""
         predicates = dict.fromkeys(self.predicates)
         predicates.update(dict.fromkeys(program.predicates))
+        predicates.update(dict.fromkeys(_guards(program)))
         constants = dict.fromkeys(self.constants)
         constants.update(dict.fromkeys(_constants(program)))
         return Symbols(tuple(predicates), tuple(constants))
@@ -92,6 +94,15 @@ class Symbols:
 def _similar(name: str, names: Iterable[str]) -> str | None:
     close = difflib.get_close_matches(name, names, 1, 0.7)
     return f"did you mean {close[0]}?" if close else None
+
+
+def _guards(program: Program) -> Iterator[Functor]:
+    """The guards in the bodies of rules."""
+    for predicate in program.predicates.values():
+        for clause in predicate.entries.explicit():
+            for functor in map(functor_of, clause.body):
+                if functor in GUARDS and functor is not None and not program.defines(functor):
+                    yield functor
 
 
 def _constants(program: Program) -> Iterator[Term]:

@@ -51,12 +51,18 @@ class Shape:
     arity: int
     nested: bool
     neural: frozenset[int]  # predicates of neural facts
+    guards: frozenset[int]  # and those that are guards
     standings: tuple[Standing, ...]  # those that have lists of rules
 
     @property
     def width(self) -> int:
         """Columns of an atom."""
         return 1 + self.arity + self.nested
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """Predicates below which no rule stands: their atoms have no nesting left."""
+        return self.neural | self.guards
 
 
 @dataclass(frozen=True)
@@ -164,7 +170,7 @@ def _atom(atom: tuple[int, ...], shape: Shape) -> list[int]:
     row = [*atom, *[PAD] * (1 + shape.arity - len(atom))]
     if shape.nested:
         # Behind the call's arguments stands the nesting that its body has left.
-        row.append(0 if atom[0] in shape.neural else argument(shape.arity))
+        row.append(0 if atom[0] in shape.ends else argument(shape.arity))
     return row
 
 

@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 from deepprooflog.logic.program import Order
 from deepprooflog.relational.goals import variable
+from deepprooflog.relational.guards import OF_VARIABLES
 from deepprooflog.relational.rules import Offer, Rule
 
 Pattern: TypeAlias = tuple[int, ...]
@@ -73,13 +74,18 @@ def is_canonical(pattern: Pattern) -> bool:
     return all(entry <= max(pattern[:j], default=0) + 1 for j, entry in enumerate(pattern))
 
 
-def compile_rule(rule: Rule, pattern: Pattern, order: Order) -> Template | None:
+def compile_rule(
+    rule: Rule, pattern: Pattern, order: Order, guards: frozenset[int] = frozenset()
+) -> Template | None:
     """The resolvent of a rule for calls of one pattern; None where they cannot unify.
 
     Patterns are as long as the widest predicate's; past the rule's arity a call has no variables.
+    The atoms of `guards` keep their places whatever the order.
     """
     arity = len(rule.head) - 1
     if any(pattern[arity:]):
+        return None
+    if rule.offer is Offer.GUARD and any(pattern) and rule.clause.functor not in OF_VARIABLES:
         return None
     pattern = pattern[:arity]
     classes = _Classes()
@@ -91,7 +97,7 @@ def compile_rule(rule: Rule, pattern: Pattern, order: Order) -> Template | None:
     if rule.offer is Offer.BELIEF and any(_is_free(n) for _, nodes in body for n in nodes):
         return None
     if order == "bound_first":
-        body = [body[i] for i in _bound_first([nodes for _, nodes in body])]
+        body = [body[i] for i in _bound_first(body, guards)]
     numbers: dict[Node, int] = {}
     atoms = tuple((p, *(_write(n, numbers) for n in nodes)) for p, nodes in body)
     known = len(numbers)
@@ -123,14 +129,25 @@ def _write(node: Node, numbers: dict[Node, int]) -> int:
     return variable(numbers.setdefault(node, len(numbers)))
 
 
-def _bound_first(body: Sequence[Sequence[Node]]) -> Iterator[int]:
-    """Always the atom with the fewest free variables next, ties as written."""
-    waiting = {i: {n for n in nodes if _is_free(n)} for i, nodes in enumerate(body)}
+def _bound_first(
+    body: Sequence[tuple[int, Sequence[Node]]], guards: frozenset[int]
+) -> Iterator[int]:
+    """Between guards, always the atom with the fewest free variables next, ties as written."""
+    free = [{n for n in nodes if _is_free(n)} for _, nodes in body]
     bound: set[Node] = set()
-    while waiting:
-        best = min(waiting, key=lambda i: (len(waiting[i] - bound), i))
-        bound |= waiting.pop(best)
-        yield best
+    waiting: list[int] = []
+    for place in (*range(len(body)), None):
+        if place is not None and body[place][0] not in guards:
+            waiting.append(place)
+            continue
+        while waiting:
+            best = min(waiting, key=lambda i: (len(free[i] - bound), i))
+            waiting.remove(best)
+            bound |= free[best]
+            yield best
+        if place is not None:
+            bound |= free[place]
+            yield place
 
 
 # A class is written as its most definite member.

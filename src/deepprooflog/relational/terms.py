@@ -73,8 +73,7 @@ def _row(
         row += [_argument(deref(a), symbols, numbers) for a in args_of(atom)]
         row += [PAD] * (1 + shape.arity - len(row))
         if nesting is not None:
-            # A neural fact is no rule: nothing nests below it.
-            row.append(0 if row[0] in shape.neural else nesting)
+            row.append(0 if row[0] in shape.ends else nesting)
         atoms.append(row)
     return atoms, [variable(n) for n in numbers.values()]
 
