@@ -15,7 +15,8 @@ import torch
 
 from deepprooflog.errors import ProofLogError
 from deepprooflog.kg.domains import ANYONE
-from deepprooflog.kg.exact_learner import ExactLearning, ExactOptions
+from deepprooflog.kg.exact_learner import ExactLearning
+from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.kge_loss import make_model
 from deepprooflog.kg.kge_options import KgeOptions

@@ -12,7 +12,8 @@ from torch import Tensor
 
 import deepprooflog as dpl
 from deepprooflog.kg.depth import depths
-from deepprooflog.kg.exact_learner import ExactOptions, ranking_losses, train_exact
+from deepprooflog.kg.exact_learner import ranking_losses, train_exact
+from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Limits, Prover
 from deepprooflog.kg.rules import parse_rules

@@ -10,7 +10,8 @@ import torch
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.domains import Candidates
-from deepprooflog.kg.exact_learner import ExactOptions, train_exact
+from deepprooflog.kg.exact_learner import train_exact
+from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.hiding import Hiding, hiding_of
 from deepprooflog.kg.program import database_of, program_of

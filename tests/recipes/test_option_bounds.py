@@ -11,7 +11,7 @@ import pytest
 
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError
-from deepprooflog.kg.exact_learner import ExactOptions
+from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.learn.options import limits

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepprooflog.kg.exact_learner import ExactOptions, train_exact
+from deepprooflog.kg.exact_learner import train_exact
+from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Limits, Prover
 from deepprooflog.kg.rules import parse_rules

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.domains import ANYONE, Candidates
+from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.kge_training import Stream
 from deepprooflog.kg.negatives import training_negatives
 from deepprooflog.kg.prover import Prover
@@ -31,7 +32,6 @@ from deepprooflog.kg.triples import Graph
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.interrupt import Stop, stopping
 from deepprooflog.learn.minibatch import descend
-from deepprooflog.learn.options import MOST, check, option
 from deepprooflog.learn.progress import Progress
 from deepprooflog.relational.entropy import first_entropy
 from deepprooflog.relational.success import masses
@@ -49,31 +49,6 @@ Validate = Callable[[Prover], float]
 
 Within = Callable[[Prover, Int64[np.ndarray, "n 3"]], Prover]
 """The prover as it is while some triples are asked about, as when facts are hidden from it."""
-
-
-@dataclass(frozen=True)
-class ExactOptions:
-    """How a policy is trained."""
-
-    steps: int = option(200, "of the optimizer", at_least=0, at_most=MOST)
-    batch: int = option(256, "positives in a step", at_least=1, at_most=1_000_000)
-    negatives: int = option(8, "for each of them", at_least=1, at_most=1_000_000)
-    lr: float = option(3e-3, "learning rate", above=0, at_most=100)
-    ranking: float = option(1.0, "weight of the ranking loss", at_least=0, at_most=1e6)
-    calibration: float = option(
-        0.1, "weight of the cross-entropy beside it", at_least=0, at_most=1e6
-    )
-    entropy: float = option(
-        0.0, "weight of the entropy of a query's first step", at_least=0, at_most=1e6
-    )
-    validate_every: int = option(25, "steps between two looks", at_least=1, at_most=MOST)
-    patience: int = option(
-        0, "stop after so many looks without a better one; 0: never", at_least=0, at_most=MOST
-    )
-    seed: int = option(0, "of the order and the negatives", at_least=0, at_most=2**31 - 1)
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.exact_learner import ExactOptions
+from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.learn.options import MOST
 from deepprooflog.recipes.options import MOST_THREADS, option, settings
