@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "deepprooflog"
 RUNGS: tuple[tuple[str, ...], ...] = (
     ("terminal",),
     ("errors",),
+    ("device",),
     ("data",),
     ("syntax",),
     ("logic",),

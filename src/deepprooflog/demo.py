@@ -167,27 +167,27 @@ def _village() -> dict[str, object]:
     from deepprooflog.kg.exact_learner import train_exact
     from deepprooflog.kg.kge_training import train_kge
     from deepprooflog.kg.metrics import means, ranks
+    from deepprooflog.kg.options import GraphOptions
     from deepprooflog.kg.ranking import rank
+    from deepprooflog.learn.settings import options_from
     from deepprooflog.recipes import kg
     from deepprooflog.recipes.addition import threads
-    from deepprooflog.recipes.kg_options import GraphOptions
     from deepprooflog.recipes.kg_prior import calibrated
 
     began = time.perf_counter()
-    options = GraphOptions(nesting=2, steps=40, batch=64, prior_steps=150)
+    options = options_from(GraphOptions, {"exact.steps": 40, "exact.batch": 64, "prior.steps": 150})
     task = kg.read_task(options)
     graph = task.graph
     print(f"{len(graph.train):,} triples about {len(graph.entities)} people and places, "
           f"{len(task.rules)} rules, {len(graph.test)} triples to find")  # fmt: skip
     with threads(1), torch.random.fork_rng():
-        asked = options.prior_options()
         prior = train_kge(
             torch.from_numpy(graph.train), entities=len(graph.entities),
-            relations=len(graph.relations), options=asked,
+            relations=len(graph.relations), options=options.prior,
         )  # fmt: skip
         belief = calibrated(options, task, prior.model)
         prover = kg.make_prover(options, task, belief, torch.device("cpu"))
-        train_exact(prover, graph, kg.splits(options, graph)[0], options.exact_options())
+        train_exact(prover, graph, kg.splits(options, graph)[0], options.exact)
         figures = {}
         for name, score in (
             ("belief alone", kg.belief_score(belief)),

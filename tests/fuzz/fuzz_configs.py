@@ -7,15 +7,15 @@ import random
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import fields
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from deepprooflog.data.whole import sealed_json
 from deepprooflog.errors import ProofLogError
+from deepprooflog.learn.options import option_fields, sections
+from deepprooflog.learn.settings import assignments
 from deepprooflog.recipes.begin import begin
-from deepprooflog.recipes.options import assignments
 from deepprooflog.recipes.recipe import read_recipe, shipped
 from deepprooflog.recipes.tasks import TASKS
 from fuzz.damage import damaged
@@ -69,11 +69,16 @@ def resolved(name: str, given: dict[str, Any]) -> object:
     return resolve[recipe.task](recipe, given)
 
 
+def _names(options: Any) -> list[str]:
+    """Keys, sections and names that options had before."""
+    return [*option_fields(options), *sections(options), *options.OLD_NAMES]
+
+
 def _option(draw: random.Random, base: Path) -> Absurd:
     """Some options as values, as a recipe file or another program gives them."""
     name = draw.choice(shipped())
     options = TASKS[read_recipe(name).task].options
-    keys = draw.sample([f.name for f in fields(options)], draw.choice((1, 1, 2)))
+    keys = draw.sample(_names(options), draw.choice((1, 1, 2)))
     given = {key: draw.choice(VALUES) for key in keys}
     return f"{name} {str(given)[:200]}", lambda: resolved(name, given)
 
@@ -82,7 +87,7 @@ def _text_option(draw: random.Random, base: Path) -> Absurd:
     """Options as `--set` gives them, the key too."""
     name = draw.choice(shipped())
     options = TASKS[read_recipe(name).task].options
-    key = draw.choice([f.name for f in fields(options)])
+    key = draw.choice(_names(options))
     if draw.random() < 0.2:
         key = draw.choice(TEXTS)
     text = f"{key}={draw.choice(TEXTS)}"
@@ -121,7 +126,7 @@ def _configuration(draw: random.Random, base: Path) -> Absurd:
     """A run's configuration whose checksum holds and whose entries are absurd; resumed."""
     config: dict[str, Any] = {
         "recipe": "digits-addition", "task": "mnist-addition",
-        "options": {"n": 2, "epochs": 4, "data": "digits"},
+        "options": {"n": 2, "epochs": 4, "data": "digits", "training": {"batch": 8}},
     }  # fmt: skip
     inner = config["options"] if draw.random() < 0.6 else config
     json_values = [v for v in VALUES if not isinstance(v, bytes)]

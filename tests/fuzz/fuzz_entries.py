@@ -7,7 +7,7 @@ import random
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +21,17 @@ from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.kge_loss import make_model
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.kge_training import KgeTraining
+from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.ppo_learner import PpoLearning
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.settings import options_from
 from deepprooflog.recipes.addition import look, objective, prepare
 from deepprooflog.recipes.addition_options import AdditionOptions
 from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.kg import make_prover, read_task
-from deepprooflog.recipes.kg_options import GraphOptions
-from deepprooflog.recipes.training import Lesson, Plan, Training
+from deepprooflog.recipes.training import Lesson, Training
 from fuzz.rounds import Rounds, Tally
 
 PROMISE = "a checkpoint with a wrong entry is refused, or is trained on without an error"
@@ -120,7 +121,9 @@ def _half(learning: Any, after: int, path: Path, *given: Any) -> dict[str, Any]:
 
 def _kge(path: Path) -> Case:
     graph = read_graph("village")
-    options = KgeOptions(dimension=2, steps=4, batch=8, negatives=2, validate_every=2)
+    options = KgeOptions(
+        kind="rotate", dimension=2, steps=4, batch=8, negatives=2, validate_every=2
+    )
     triples = torch.from_numpy(graph.train)
 
     def learning(path: Path | None) -> KgeTraining:
@@ -138,7 +141,9 @@ def _kge(path: Path) -> Case:
 
 
 def _prover() -> tuple[Any, Any]:
-    options = GraphOptions(data="village", prior="none", nesting=1, dimension=2)
+    options = options_from(
+        GraphOptions, {"prior": "none", "search.nesting": 1, "policy.dimension": 2}
+    )
     task = read_task(options)
     return task.graph, lambda: make_prover(options, task, None, torch.device("cpu"))
 
@@ -163,7 +168,14 @@ def _exact(path: Path) -> Case:
 def _ppo(path: Path) -> Case:
     graph, make = _prover()
     options = replace(
-        PpoOptions(), iterations=3, episodes=3, steps=2, positives=3, epochs=1, minibatch=8, look=2
+        PpoOptions(),
+        iterations=3,
+        episodes=3,
+        steps=2,
+        positives=3,
+        epochs=1,
+        minibatch=8,
+        validate_every=2,
     )
 
     def learning(path: Path | None) -> PpoLearning:
@@ -179,18 +191,19 @@ def _ppo(path: Path) -> Case:
 
 
 def _digits(path: Path) -> Case:
-    options = AdditionOptions(
-        n=1, data="digits", sums=12, epochs=2, batch=4, average=0.9, augment="none"
+    training = {"epochs": 2, "batch": 4, "average": 0.9}
+    options = options_from(
+        AdditionOptions,
+        {"n": 1, "data": "digits", "sums": 12, "augment": "none", "training": training},
     )
     task = prepare(options, torch.device("cpu"))
-    plan = Plan(**{f.name: getattr(options, f.name) for f in fields(Plan)})
     lesson = Lesson(
         task.model, objective(options, task), torch.arange(task.training),
         lambda: look(options, task), str, lambda share: None, False,
     )  # fmt: skip
 
     def learning(path: Path) -> Training:
-        return Training(lesson, plan, RunFolder(path.parent))
+        return Training(lesson, options.training, RunFolder(path.parent))
 
     def go_on(path: Path) -> None:
         with torch.random.fork_rng():

@@ -49,8 +49,8 @@ def mrr(model: Kge, triples: Tensor, truths: Tensor) -> float:
 
 # Filtered: on so small a graph one negative in 24 is the triple itself.
 ROTATE = KgeOptions(
-    dimension=16, margin=6.0, steps=250, batch=32, negatives=16, lr=0.04, validate_every=250,
-    filtered=True,
+    kind="rotate", dimension=16, margin=6.0, steps=250, batch=32, negatives=16, lr=0.04,
+    validate_every=250, filtered=True,
 )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def test_complex_learns_symmetric_and_antisymmetric_relations() -> None:
     triples = torch.tensor(mates + beats)
     order = torch.randperm(len(triples), generator=torch.Generator().manual_seed(0))
     train, test = triples[order[30:]], triples[order[:30]]
-    options = KgeOptions(model="complex", dimension=16, steps=300, batch=64, lr=0.05, n3=0.005)
+    options = KgeOptions(kind="complex", dimension=16, steps=300, batch=64, lr=0.05, n3=0.005)
     model = train_kge(train, entities=24, relations=2, options=options).model
     assert mrr(model, test, triples) > 0.95
     with torch.no_grad():
@@ -124,7 +124,7 @@ def run(path: Path | None, options: KgeOptions, calls: list[int] | None = None) 
 SHORT = replace(ROTATE, steps=60, validate_every=15)
 
 
-@pytest.mark.parametrize("options", [SHORT, replace(SHORT, model="complex")], ids=lambda o: o.model)
+@pytest.mark.parametrize("options", [SHORT, replace(SHORT, kind="complex")], ids=lambda o: o.kind)
 def test_interrupted_and_resumed_bit_by_bit(
     options: KgeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

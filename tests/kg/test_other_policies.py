@@ -91,7 +91,7 @@ def test_rollouts_succeed_as_often_as_p_success_says(name: str) -> None:
 def test_ppo_unlearns_the_choice_that_always_fails(name: str) -> None:
     prover = made(name)
     options = PpoOptions(
-        iterations=9, episodes=64, steps=4, lr=0.03, entropy=0.0, minibatch=128, target_kl=0.0
+        iterations=9, episodes=64, steps=4, lr=0.03, entropy=0.0, minibatch=128, target_kl=None
     )
     triples = torch.from_numpy(LIKES)
     before = prover(triples, leave_out=True).success.mean().detach()

@@ -30,7 +30,7 @@ from deepprooflog.relational.database import Believe
 from deepprooflog.score.embedding import Embedding
 from kg.bottom_up import levels, read_clauses, read_facts
 
-SMALL = PpoOptions(iterations=4, episodes=16, steps=6, positives=64, minibatch=64, look=1)
+SMALL = PpoOptions(iterations=4, episodes=16, steps=6, positives=64, minibatch=64, validate_every=1)
 
 
 def made(
@@ -117,7 +117,14 @@ def test_the_choice_that_always_fails_is_unlearned() -> None:
     prover = made(TWO_WAYS, CHOICE, constants="shared")
     likes = TWO_WAYS.train[TWO_WAYS.train[:, 1] == TWO_WAYS.relation_ids["likes"]]
     options = PpoOptions(
-        iterations=12, episodes=64, steps=4, lr=0.03, entropy=0.0, minibatch=128, target_kl=0.0
+        iterations=12,
+        episodes=64,
+        steps=4,
+        lr=0.03,
+        entropy=0.0,
+        minibatch=128,
+        target_kl=None,
+        validate_every=10,
     )
     learned = train_ppo(prover, TWO_WAYS, likes, options)
     assert float(success(prover, likes).min()) > 0.95
@@ -145,7 +152,7 @@ def test_rollouts_succeed_as_often_as_p_success_says(believe_at: Believe) -> Non
     prover = made(TWO_WAYS, CHOICE, belief=prior, believe_at=believe_at, false_action=True)
     likes = TWO_WAYS.train[TWO_WAYS.train[:, 1] == TWO_WAYS.relation_ids["likes"]][:2]
     exact = success(prover, likes)
-    learning = PpoLearning(prover, TWO_WAYS, likes, PpoOptions(memory=0, positives=0))
+    learning = PpoLearning(prover, TWO_WAYS, likes, PpoOptions(memory=False, positives=0))
     queries = learning.queries(0)
     count = 20_000
     positive = torch.arange(count) % 2
@@ -289,9 +296,9 @@ def test_the_best_weights_are_kept_and_patience_ends_a_run(
 
 
 def test_entropy_fades_as_told() -> None:
-    settings = PpoOptions(iterations=5, entropy=0.2, entropy_end=0.0).settings()
+    settings = PpoOptions(iterations=5, entropy=0.2, entropy_end=0.0)
     assert [settings.entropy_at(i) for i in range(5)] == pytest.approx([0.2, 0.15, 0.1, 0.05, 0.0])
-    assert PpoOptions().settings().entropy_at(150) == 0.2
+    assert PpoOptions().entropy_at(150) == 0.2
 
 
 def test_what_cannot_be_trained_is_refused(village: tuple[Graph, Rules], tmp_path: Path) -> None:
@@ -299,7 +306,12 @@ def test_what_cannot_be_trained_is_refused(village: tuple[Graph, Rules], tmp_pat
     prover = made(graph, rules, constants="shared")
     with pytest.raises(DataError, match="no triples"):
         train_ppo(prover, graph, graph.train[:0], SMALL)
-    for name, value in (("lr", 0.0), ("memory", 2), ("look", 0), ("entropy", float("nan"))):
+    for name, value in (
+        ("lr", 0.0),
+        ("memory", 2),
+        ("validate_every", 0),
+        ("entropy", float("nan")),
+    ):
         with pytest.raises(DataError, match=f"{name} is "):
             PpoOptions(**{name: value})  # type: ignore[arg-type]
     path = tmp_path / "checkpoint.pt"

@@ -180,9 +180,9 @@ def test_a_nan_that_appears_in_training_stops_it() -> None:
 def test_distortion_grows_over_the_first_part_of_a_run() -> None:
     """Nothing at the start, half at half the ramp, all from its end on."""
     from deepprooflog.recipes.addition import classifier, distort
-    from deepprooflog.recipes.addition_options import AdditionOptions
+    from deepprooflog.recipes.addition_options import AdditionOptions, AugmentOptions
 
-    options = AdditionOptions(augment="affine", ramp=0.2)
+    options = AdditionOptions(augment=AugmentOptions(kind="affine", ramp=0.2))
     net = model(classifier(options, (28, 28)))
     layer = net.networks["lenet"].module[0]  # type: ignore[index]
     pictures = torch.stack(images(2))

@@ -12,11 +12,12 @@ import torch
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.negatives import corruptions
+from deepprooflog.kg.options import SEEDS_APART, GraphOptions
 from deepprooflog.kg.triples import SIDES
+from deepprooflog.learn.settings import options_from
 from deepprooflog.recipes.folder import open_run
 from deepprooflog.recipes.kg import belief_score, success_score
 from deepprooflog.recipes.kg_evaluate import validation
-from deepprooflog.recipes.kg_options import SEEDS_APART, GraphOptions
 from deepprooflog.recipes.kg_query import ask, believed, explained
 from deepprooflog.recipes.kg_run import train, trained_prover
 from deepprooflog.recipes.tasks import Asked, evaluate_graph
@@ -86,7 +87,7 @@ def test_the_ranks_are_those_of_the_scores(run: Path) -> None:
                 better, equal = (others > own).sum(), (others == own).sum()
                 reciprocal.append(1 / (1 + better + equal / 2))
         assert float(np.mean(reciprocal)) == pytest.approx(expected, abs=1e-6)
-    assert options.nesting == 1
+    assert options.search.nesting == 1
 
 
 def test_an_open_query_is_answered_with_proofs(run: Path) -> None:
@@ -108,7 +109,7 @@ def test_an_open_query_is_answered_with_proofs(run: Path) -> None:
     assert order == sorted(order, reverse=True)
     fresh = ask(open_run(run), f"{relation}(Who, {tail})", top=200, proofs=0, new=True)
     assert not any(one["known"] for one in fresh["answers"])
-    assert options.prior == "complex"
+    assert options.prior.kind == "complex"
 
 
 def test_proofs_by_clauses_come_first(run: Path) -> None:
@@ -150,12 +151,13 @@ def test_a_prior_of_another_margin_is_refused(tmp_path: Path) -> None:
 
 def test_options_reach_the_learners() -> None:
     """What is set is what the embedding and the policy are trained with."""
-    found = GraphOptions(prior_filtered=1, prior_dura=0.3, prior_margin=7.0, entropy=0.4, seed=5)
-    prior = found.prior_options(2)
+    given = {"prior.filtered": 1, "prior.dura": 0.3, "prior.margin": 7.0, "exact.entropy": 0.4}
+    found = options_from(GraphOptions, {**given, "seed": 5})
+    prior = found.prior.member(2)
     assert (prior.filtered, prior.dura, prior.margin) == (True, 0.3, 7.0)
     assert prior.seed == 5 + 2 * SEEDS_APART
-    assert not GraphOptions().prior_options().filtered
-    assert found.exact_options().entropy == 0.4
+    assert not GraphOptions().prior.filtered
+    assert (found.exact.entropy, found.exact.seed, found.ppo.seed) == (0.4, 5, 5)
 
 
 def test_proofs_alone(tmp_path: Path) -> None:
@@ -291,7 +293,7 @@ def test_an_interrupted_run_goes_on(
             small(out)
     assert not (out / "result.json").exists()
     config = open_run(out).config()
-    del config["options"]["entropy"]
+    del config["options"]["exact"]["entropy"]
     open_run(out).write_json("config.json", config)
     again = train("kg", {}, out, resume=True, progress=False)
     whole = open_run(run).read_result()
@@ -301,7 +303,7 @@ def test_an_interrupted_run_goes_on(
         for part in (test, test["prior"], test["belief"], test["late_fusion"]):
             part.pop("seconds")
     assert json.loads(json.dumps(again)) == whole
-    with pytest.raises(DataError, match="the run has steps=6, not 7"):
+    with pytest.raises(DataError, match=r"the run has exact\.steps=6, not 7"):
         train("kg", {"steps": 7}, out, resume=True, progress=False)
 
 

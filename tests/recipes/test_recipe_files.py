@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.options import GraphOptions
+from deepprooflog.learn.options import option_fields
+from deepprooflog.learn.settings import assignments, settings
 from deepprooflog.recipes.addition_options import AdditionOptions, resolve
-from deepprooflog.recipes.kg_options import GraphOptions
 from deepprooflog.recipes.kg_options import resolve as resolve_graph
-from deepprooflog.recipes.options import assignments, settings
 from deepprooflog.recipes.recipe import read_recipe, shipped
 
 # Table 1 of the paper: accuracy, spread, minutes.
@@ -40,9 +40,7 @@ def test_every_shipped_recipe_has_a_known_task() -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_every_shipped_graph_recipe_resolves(name: str) -> None:
     options = resolve_graph(read_recipe(name), {"seed": 3})
-    assert options.seed == options.exact_options().seed == 3
-    if options.prior != "none":
-        assert options.prior_options().seed == 3
+    assert options.seed == options.exact.seed == options.ppo.seed == options.prior.seed == 3
 
 
 @pytest.mark.parametrize("name", ADDITIONS)
@@ -66,15 +64,16 @@ def test_given_beats_case_beats_recipe_beats_default(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
         'task = "mnist-addition"\n'
-        "[options]\nbatch = 7\nlr = 0.5\nepochs = 9\n"
-        '[[case]]\nmethod = "dp"\nn = 1\nlr = 0.25\nepochs = 8\n'
-        '[[case]]\nmethod = "dp"\nn = 50\nlr = 0.125\n'
+        "[options.training]\nbatch = 7\nlr = 0.5\nepochs = 9\n"
+        '[[case]]\nmethod = "dp"\nn = 1\ntraining.lr = 0.25\ntraining.epochs = 8\n'
+        '[[case]]\nmethod = "dp"\nn = 50\ntraining.lr = 0.125\n'
     )
     recipe = read_recipe(str(path))
-    options = resolve(recipe, {"epochs": "3", "n": "20"})
-    assert (options.batch, options.lr, options.epochs) == (7, 0.25, 3)
-    assert options.average == AdditionOptions().average
-    assert resolve(recipe, {"n": "50"}).lr == 0.125
+    options = resolve(recipe, {"training.epochs": "3", "n": "20"})
+    training = options.training
+    assert (training.batch, training.lr, training.epochs) == (7, 0.25, 3)
+    assert training.average == AdditionOptions().training.average
+    assert resolve(recipe, {"n": "50"}).training.lr == 0.125
 
 
 @pytest.mark.parametrize(
@@ -82,14 +81,14 @@ def test_given_beats_case_beats_recipe_beats_default(tmp_path: Path) -> None:
     [
         ({"n": "four"}, "n is an integer, not 'four'"),
         ({"n": "0"}, "n is at least 1"),
-        ({"lr": "0"}, "lr is above 0"),
-        ({"lr": "nan"}, "lr is above 0"),
-        ({"lr": "inf"}, "lr is above 0 and at most 100"),
-        ({"average": "1"}, "below 1"),
+        ({"training.lr": "0"}, "lr is above 0"),
+        ({"training.lr": "nan"}, "lr is above 0"),
+        ({"training.lr": "inf"}, "lr is above 0 and at most 100"),
+        ({"training.average": "1"}, "below 1"),
         ({"method": "pd"}, "method is one of dp, pg, not 'pd'"),
-        ({"schedule": "linear"}, "schedule is one of"),
+        ({"training.schedule": "linear"}, "schedule is one of"),
         ({"sead": "1"}, "there is no option sead"),
-        ({"epochs": "2.5"}, "epochs is an integer"),
+        ({"training.epochs": "2.5"}, "epochs is an integer"),
     ],
 )
 def test_bad_options(given: dict[str, object], message: str) -> None:
@@ -133,12 +132,11 @@ def test_bad_recipe_files(tmp_path: Path, text: str, message: str) -> None:
 
 def test_graph_options_are_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "knowledge-graphs.md").read_text(encoding="utf-8")
-    for option in fields(GraphOptions):
-        if not option.name.startswith("prior_"):
-            assert f"`{option.name}`" in page, f"the page is silent on {option.name}"
+    for key in option_fields(GraphOptions):
+        assert f"`{key}`" in page, f"the page is silent on {key}"
 
 
 def test_options_are_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "mnist-addition.md").read_text(encoding="utf-8")
-    for option in fields(AdditionOptions):
-        assert f"`{option.name}`" in page, f"docs/mnist-addition.md is silent on {option.name}"
+    for key in option_fields(AdditionOptions):
+        assert f"`{key}`" in page, f"docs/mnist-addition.md is silent on {key}"

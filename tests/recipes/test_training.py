@@ -105,7 +105,7 @@ def test_resuming_a_finished_run_reads_its_result(finished: Path) -> None:
 
 
 def test_resume_with_other_options(interrupted: Path) -> None:
-    with pytest.raises(DataError, match=r"the run has lr=0\.005, not 0\.1"):
+    with pytest.raises(DataError, match=r"the run has training\.lr=0\.005, not 0\.1"):
         train_small(interrupted, resume=True, lr=0.1)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import Commands, add_limits, positive_integer
 from deepprooflog.cli.explain import show
+from deepprooflog.device import DEVICES
 
 EXAMPLE = """\
 example:
@@ -34,7 +35,7 @@ def add_parser(commands: Commands) -> None:
         allow_abbrev=False,
     )
     parser.add_argument("run_folder", metavar="RUN", help="a folder that dprl train wrote")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="default: the run's own")
+    parser.add_argument("--device", choices=DEVICES, help="default: the run's own")
     parser.add_argument("--data", metavar="DATA", help="default: the run's own")
     parser.add_argument(
         "--protocol",

@@ -10,6 +10,7 @@ from typing import Any
 
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import Commands, add_limits, positive_integer
+from deepprooflog.device import DEVICES
 from deepprooflog.errors import DataError
 
 EXAMPLE = """\
@@ -37,7 +38,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--proofs", metavar="N", type=positive_integer, default=1, help="default: the best one"
     )
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="default: the run's own")
+    parser.add_argument("--device", choices=DEVICES, help="default: the run's own")
     parser.add_argument("--data", metavar="DATA", help="default: the run's own")
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
     add_limits(parser)

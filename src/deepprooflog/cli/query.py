@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import Commands, add_limits, positive_integer
+from deepprooflog.device import DEVICES
 from deepprooflog.errors import DataError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def add_parser(commands: Commands) -> None:
         help="the most probable answer, or that of the best derivation",
     )  # fmt: skip
     parser.add_argument("--proof", action="store_true", help="show the proof of each answer")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), help="default: the run's own")
+    parser.add_argument("--device", choices=DEVICES, help="default: the run's own")
     parser.add_argument("--data", metavar="DATA", help="default: the run's own")
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
     add_limits(parser)

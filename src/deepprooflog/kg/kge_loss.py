@@ -143,10 +143,11 @@ def subsampling_weights(triples: Int[Tensor, "n 3"], relations: int) -> Float[Te
     return result
 
 
-def make_model(options: KgeOptions, entities: int, relations: int) -> Kge:
-    """An embedding with the initial weights that the options' seed gives."""
+def make_model(options: KgeOptions, entities: int, relations: int, members: int = 1) -> Kge:
+    """An embedding, or several side by side, with the weights that the options' seed gives."""
+    dimension = members * options.dimension
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(options.seed)
-        if options.model == "rotate":
-            return RotatE(entities, relations, options.dimension, options.margin)
-        return ComplEx(entities, relations, options.dimension)
+        if options.kind == "rotate":
+            return RotatE(entities, relations, dimension, options.margin)
+        return ComplEx(entities, relations, dimension)

@@ -141,8 +141,8 @@ class PpoLearning:
         self.options, self.validate, self.path = options, validate, path
         self.candidates = candidates
         self.device = prover.device
-        environment = environment_of(prover, memory=bool(options.memory))
-        self.learner = ppo_learner(environment, policy_of(prover), options.settings())
+        environment = environment_of(prover, memory=options.memory)
+        self.learner = ppo_learner(environment, policy_of(prover), options)
         self.best: dict[str, Any] = {
             "value": float("nan"), "step": 0, "improved": 0, "weights": {},
         }  # fmt: skip
@@ -160,7 +160,7 @@ class PpoLearning:
     def stopped(self) -> bool:
         """True when all iterations are done, or when patience has run out."""
         done = self.since
-        waited = (done - self.best["improved"]) // self.options.look
+        waited = (done - self.best["improved"]) // self.options.validate_every
         patience = self.options.patience if self.validate is not None else 0
         return done >= self.options.iterations or 0 < patience <= waited
 
@@ -216,7 +216,8 @@ class PpoLearning:
         self, progress: Progress, scalars: Scalars | None, stop: Stop
     ) -> dict[str, float]:
         options, learner = self.options, self.learner
-        last = min(options.iterations, (self.since // options.look + 1) * options.look)
+        every = options.validate_every
+        last = min(options.iterations, (self.since // every + 1) * every)
         self.prover.train()
         while learner.iteration < last:
             self.reports.append(learner.learn(self.queries(learner.iteration)))

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
 from deepprooflog.learn import checkpoint
+from deepprooflog.learn.options import MOST, check, option
 from deepprooflog.learn.rollout import Rollout, Tally, collect, collect_whole
 from deepprooflog.mdp.environment import Environment, Queries, State, reset
 from deepprooflog.mdp.memory import Memory
@@ -27,28 +28,38 @@ from deepprooflog.relational.goals import Goals
 class OnPolicy:
     """The arguments that all three learners have."""
 
-    episodes: int = 256
-    """Episodes side by side."""
-    steps: int = 32
-    """Steps of each in a rollout (REINFORCE: each runs to its end)."""
-    iterations: int = 100
-    """Rollouts, each followed by an update."""
-    lr: float = 3e-4
-    """Adam's learning rate; the paper's."""
-    gamma: float = 1.0
-    """Discount; at 1 the return is the paper's (2y − 1) · p_success."""
-    entropy: float = 0.2
-    """Weight of the policy's entropy; the paper's."""
-    entropy_end: float | None = None
-    """Its weight in the last iteration, linear in between; None: it stays."""
-    value_weight: float = 0.5
-    """Weight of the critic's squared error."""
-    max_grad_norm: float = 0.5
-    """The gradient is scaled down to this norm."""
-    bootstrap: bool = False
-    """Value an episode that max_depth cuts off by the critic, not as a failure."""
-    seed: int = 0
-    """Seed of rollouts and minibatches."""
+    episodes: int = option(256, "episodes side by side", at_least=1, at_most=1_000_000)
+    steps: int = option(
+        32, "steps of each in a rollout (REINFORCE: each runs to its end)", at_least=1,
+        at_most=1_000_000,
+    )  # fmt: skip
+    iterations: int = option(200, "rollouts, each followed by an update", at_least=1, at_most=MOST)
+    lr: float = option(3e-4, "Adam's learning rate; the paper's", above=0, at_most=100)
+    gamma: float = option(
+        1.0, "discount; at 1 the return is the paper's (2y − 1) · p_success", above=0, at_most=1
+    )
+    entropy: float = option(
+        0.2, "weight of the policy's entropy; the paper's", at_least=0, at_most=1e6
+    )
+    entropy_end: float | None = option(
+        None, "its weight in the last iteration, linear in between; none: it stays", at_least=0,
+        at_most=1e6,
+    )  # fmt: skip
+    value_weight: float = option(
+        0.5, "weight of the critic's squared error", at_least=0, at_most=1e6
+    )
+    max_grad_norm: float = option(
+        0.5, "the gradient is scaled down to this norm", above=0, at_most=1e9
+    )
+    bootstrap: bool = option(
+        False, "value an episode that max_depth cuts off by the critic, not as a failure"
+    )
+    seed: int = option(
+        0, "of queries, rollouts and minibatches", at_least=0, at_most=2**31 - 1, inherited=True
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def entropy_at(self, iteration: int) -> float:
         """The entropy's weight in an iteration, counted from 0.

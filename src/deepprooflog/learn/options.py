@@ -1,32 +1,51 @@
-"""Options as fields of a frozen dataclass: a field's metadata say what it is for and its limits.
+"""Options as fields of frozen dataclasses: what each is for, the values it takes, its limits.
 
-Every number has a lowest and a highest value; `beyond` is the one place where they are compared.
+A field may be a section, an options class of its own; the options of a section are named by keys
+with a dot. Every number has a lowest and a highest value; `beyond` is the one place where they are
+compared, whether a value comes from a text or from Python.
 
->>> from dataclasses import dataclass, fields
+>>> from dataclasses import dataclass
+>>> @dataclass(frozen=True)
+... class Fit:
+...     lr: float = option(0.01, "learning rate", above=0, at_most=100)
+...     seed: int = option(0, "of the order", at_least=0, at_most=99, inherited=True)
 >>> @dataclass(frozen=True)
 ... class Example:
-...     share: float = option(0.5, "of the whole", at_least=0, below=1)
-...     threads: int = option(0, "of the CPU", at_least=0, at_most=256)
->>> beyond(2, fields(Example)[0].metadata)
-'is at least 0 and below 1, not 2'
->>> check(Example(threads=100000))
+...     seed: int = option(0, "of everything", at_least=0, at_most=99)
+...     fit: Fit = section(Fit, "how it is trained")
+...     def __post_init__(self) -> None:
+...         check(self)
+>>> list(option_fields(Example))
+['seed', 'fit.lr']
+>>> Example(seed=7).fit.seed
+7
+>>> Example(seed=100)
 Traceback (most recent call last):
 ...
-deepprooflog.errors.DataError: threads is at least 0 and at most 256, not 100000
-try: threads=256
+deepprooflog.errors.DataError: seed is at least 0 and at most 99, not 100
+try: seed=99
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import Field, field, fields, replace
+from numbers import Integral, Real
 from typing import Any
 
 from deepprooflog.errors import DataError
 
 MOST = 10**9
 """The highest of counts that only time limits: steps, patience, how many of what there is."""
+MOST_THREADS = 256
+"""More than any CPU makes use of here, and few enough that each gets its stack."""
+
+WANTED = {
+    "int": "an integer", "float": "a number", "str": "a text", "bool": "true or false",
+    "float | None": "a number or none",
+}  # fmt: skip
+_PYTHON: Mapping[str, type] = {"int": Integral, "float": Real, "str": str, "bool": bool}
 
 
 def option(
@@ -38,13 +57,39 @@ def option(
     above: float = -math.inf,
     below: float = math.inf,
     at_most: float = math.inf,
+    inherited: bool = False,
 ) -> Any:
-    """A field of an options class: its default, what it is for, the values it takes."""
+    """A field of an options class: its default, what it is for, the values it takes.
+
+    One that is `inherited` has in a section the value of the outer option of the same name.
+    """
     metadata = {
         "about": about, "choices": tuple(choices), "at_least": at_least, "above": above,
-        "below": below, "at_most": at_most,
+        "below": below, "at_most": at_most, "inherited": inherited,
     }  # fmt: skip
     return field(default=default, metadata=metadata)
+
+
+def section(options: type, about: str, *, main: str = "") -> Any:
+    """A field that is an options class; a plain text in its place sets the option `main`."""
+    return field(default=options(), metadata={"about": about, "main": main})
+
+
+def sections(options: Any) -> dict[str, Field[Any]]:
+    """The fields of an options class that are sections, by name."""
+    return {f.name: f for f in fields(options) if "main" in f.metadata}
+
+
+def option_fields(options: Any) -> dict[str, Field[Any]]:
+    """Every option that can be set, by its key; those of sections with a dot."""
+    result: dict[str, Field[Any]] = {}
+    for f in fields(options):
+        if "main" in f.metadata:
+            inner = option_fields(f.default).items()
+            result |= {f"{f.name}.{key}": g for key, g in inner if not g.metadata["inherited"]}
+        elif "choices" in f.metadata:
+            result[f.name] = f
+    return result
 
 
 def limits(metadata: Mapping[str, Any]) -> str:
@@ -64,7 +109,11 @@ def limits(metadata: Mapping[str, Any]) -> str:
 
 
 def beyond(value: float, metadata: Mapping[str, Any]) -> str:
-    """What is wrong with a number that is beyond its option's limits; empty when it is within."""
+    """What is wrong with a number that is beyond its option's limits; empty when it is within.
+
+    >>> beyond(2, option(0.5, "of the whole", at_least=0, below=1).metadata)
+    'is at least 0 and below 1, not 2'
+    """
     low = value >= metadata["at_least"] and value > metadata["above"]
     if low and value < metadata["below"] and value <= metadata["at_most"]:
         return ""
@@ -85,10 +134,22 @@ def nearest(value: float, metadata: Mapping[str, Any]) -> float | None:
 
 
 def check(options: Any) -> None:
-    """Refuse an options object with a value that its field does not take."""
+    """Refuse an options object with a value that its field does not take; let sections inherit.
+
+    To be called by `__post_init__`: an options object that exists is one that holds together.
+    """
     for f in fields(options):
         value = getattr(options, f.name)
-        refuse(f.name, value, str(f.type), f.metadata)
+        if "choices" in f.metadata:
+            refuse(f.name, value, str(f.type), f.metadata)
+        elif "main" in f.metadata:
+            kind: Any = type(f.default)
+            if not isinstance(value, kind):
+                raise DataError(f"{f.name} is a {kind.__name__}, not {value!r:.80}")
+            outer = {g.name: getattr(options, g.name) for g in fields(value)
+                     if g.metadata.get("inherited")}  # fmt: skip
+            if any(getattr(value, name) != own for name, own in outer.items()):
+                object.__setattr__(options, f.name, replace(value, **outer))
 
 
 def refuse(key: str, value: Any, kind: str, metadata: Mapping[str, Any], where: str = "") -> None:
@@ -96,11 +157,15 @@ def refuse(key: str, value: Any, kind: str, metadata: Mapping[str, Any], where: 
     choices = metadata["choices"]
     if choices and value not in choices:
         raise DataError(f"{where}{key} is one of {', '.join(choices)}, not {value!r}")
-    if kind not in ("int", "float"):
+    if value is None and kind.endswith(" | None"):
         return
-    wrong = "is a number" if isinstance(value, bool | str) else beyond(value, metadata)
+    plain = kind.removesuffix(" | None")
+    fitting: Any = _PYTHON[plain]
+    if not isinstance(value, fitting) or (plain != "bool" and isinstance(value, bool)):
+        raise DataError(f"{where}{key} is {WANTED[kind]}, not {value!r:.80}")
+    wrong = beyond(value, metadata) if plain in ("int", "float") else ""
     if wrong:
-        near = None if isinstance(value, bool | str) else nearest(value, metadata)
+        near = nearest(value, metadata)
         raise DataError(
             f"{where}{key} {wrong}", hint=None if near is None else f"{key}={_short(near)}"
         )

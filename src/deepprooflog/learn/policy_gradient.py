@@ -27,6 +27,7 @@ from deepprooflog.learn.on_policy import (
     descend,
     train,
 )
+from deepprooflog.learn.options import option
 from deepprooflog.learn.rollout import Rollout
 from deepprooflog.mdp.environment import Environment
 from deepprooflog.mdp.policy import Policy, entropy, log_prob
@@ -36,8 +37,7 @@ from deepprooflog.mdp.policy import Policy, entropy, log_prob
 class ActorCritic(OnPolicy):
     """The arguments of a run of actor-critic."""
 
-    lam: float = 1.0
-    """λ of the advantage estimate."""
+    lam: float = option(1.0, "λ of the advantage estimate", at_least=0, at_most=1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ from deepprooflog.learn.on_policy import (
     descend,
     train,
 )
+from deepprooflog.learn.options import MOST, option
 from deepprooflog.learn.rollout import Rollout
 from deepprooflog.mdp.environment import Environment
 from deepprooflog.mdp.policy import Policy, entropy, log_prob
@@ -39,20 +40,21 @@ SMALL = 1e-8
 class Ppo(OnPolicy):
     """The arguments of a run."""
 
-    epochs: int = 4
-    """Passes over each rollout."""
-    minibatch: int = 2048
-    """Steps in a minibatch."""
-    clip: float = 0.2
-    """ε: how far a ratio may move and still gain; the paper's."""
-    lam: float = 0.95
-    """λ of the advantage estimate."""
-    value_clip: float | None = None
-    """How far V may move from its old value and still gain."""
-    normalize: bool = True
-    """Advantages of a minibatch with mean 0 and deviation 1."""
-    target_kl: float | None = 0.03
-    """Stop the epochs when the policy's divergence from the old one passes this."""
+    epochs: int = option(4, "passes over each rollout", at_least=1, at_most=1_000_000)
+    minibatch: int = option(2048, "steps in a minibatch", at_least=1, at_most=MOST)
+    clip: float = option(
+        0.2, "ε: how far a ratio may move and still gain; the paper's", above=0, below=1
+    )
+    lam: float = option(0.95, "λ of the advantage estimate", at_least=0, at_most=1)
+    value_clip: float | None = option(
+        None, "how far V may move from its old value and still gain; none: as far as it likes",
+        above=0, at_most=1e6,
+    )  # fmt: skip
+    normalize: bool = option(True, "advantages of a minibatch with mean 0 and deviation 1")
+    target_kl: float | None = option(
+        0.03, "end an update when the policy has moved so far from the old one; none: never",
+        above=0, at_most=1e6,
+    )  # fmt: skip
 
 
 # -- the objective, term by term -------------------------------------------------------------------

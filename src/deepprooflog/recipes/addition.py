@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 from deepprooflog.data.digits import Digits, mnist, small_digits
 from deepprooflog.data.places import is_folder
-from deepprooflog.errors import DataError, ModelError
+from deepprooflog.device import find_device
+from deepprooflog.errors import DataError
 from deepprooflog.infer.batch import Compiled
 from deepprooflog.infer.paths import Paths
 from deepprooflog.learn.augment import Distort
@@ -70,10 +71,10 @@ def tensor(images: Digits) -> Float[Tensor, "pictures 1 height width"]:
 def classifier(options: AdditionOptions, shape: tuple[int, ...]) -> nn.Sequential:
     """The network of the program: a distortion that is active in training, then LeNet."""
     # What suits 28 pixels blurs 8 too much.
-    k = options.strength if shape == (28, 28) else options.strength / 2
-    field = ELASTIC * k if options.augment == "elastic" else 0.0
+    k = options.augment.strength if shape == (28, 28) else options.augment.strength / 2
+    field = ELASTIC * k if options.augment.kind == "elastic" else 0.0
     layer = Distort(15 * k, 0.15 * k, 0.1 * k, 0.2 * k, field)
-    first = nn.Identity() if options.augment == "none" else layer
+    first = nn.Identity() if options.augment.kind == "none" else layer
     return nn.Sequential(first, lenet() if shape == (28, 28) else small_net())
 
 
@@ -85,17 +86,12 @@ def distort(model: Model, options: AdditionOptions, share: float) -> None:
     """
     for layer in model.modules():
         if isinstance(layer, Distort):
-            layer.grow(min(1.0, share / options.ramp) if options.ramp else 1.0)
+            layer.grow(min(1.0, share / options.augment.ramp) if options.augment.ramp else 1.0)
 
 
 def device_of(options: AdditionOptions) -> torch.device:
     """The device asked for."""
-    if options.device == "cuda" and not torch.cuda.is_available():
-        raise ModelError("device=cuda: torch sees no GPU", hint="device=auto")
-    name = options.device
-    return torch.device(
-        ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
-    )
+    return find_device(options.device)
 
 
 @contextmanager
@@ -160,7 +156,7 @@ def log_prob(options: AdditionOptions, task: Task, which: Tensor) -> Float[Tenso
     """log p of some sums: exact for dp, estimated from particles for pg."""
     if isinstance(task.batch, Compiled):
         return task.model.log_prob(task.batch, select=which)
-    return smc_log_prob(task.model, task.batch, options.particles, select=which)[0]
+    return smc_log_prob(task.model, task.batch, options.pg.particles, select=which)[0]
 
 
 def objective(options: AdditionOptions, task: Task) -> Callable[[float], Objective]:
@@ -170,21 +166,21 @@ def objective(options: AdditionOptions, task: Task) -> Callable[[float], Objecti
     """
 
     def whole(which: Tensor) -> Tensor:
-        if options.method == "dp" or options.estimator == "smc":
+        if options.method == "dp" or options.pg.estimator == "smc":
             return -log_prob(options, task, which)
         assert isinstance(task.batch, Paths)
         # Of a mean return only the gradient counts.
-        settings = Reinforce(rollouts=options.particles, objective="log", leave_one_out=True)
+        settings = Reinforce(rollouts=options.pg.particles, objective="log", leave_one_out=True)
         return reinforce_loss(task.model, task.batch, settings, select=which)[0]
 
     def parts(which: Tensor) -> Tensor:
         assert isinstance(task.batch, Paths)
         return -subgoal_log_prob(
-            task.model, task.batch, options.particles, horizon=options.window, select=which
+            task.model, task.batch, options.pg.particles, horizon=options.pg.window, select=which
         )
 
-    on_parts = options.method == "pg" and options.estimator == "smc" and options.window > 0
-    return lambda share: parts if on_parts and share < options.subgoals else whole
+    on_parts = options.method == "pg" and options.pg.estimator == "smc" and options.pg.window > 0
+    return lambda share: parts if on_parts and share < options.pg.subgoals else whole
 
 
 def capturable(options: AdditionOptions, task: Task) -> bool:
@@ -192,7 +188,7 @@ def capturable(options: AdditionOptions, task: Task) -> bool:
     if isinstance(task.batch, Compiled):
         return True
     flat = task.batch.flat
-    return options.estimator == "smc" and flat is not None and flat.longest is not None
+    return options.pg.estimator == "smc" and flat is not None and flat.longest is not None
 
 
 def look(options: AdditionOptions, task: Task) -> dict[str, float]:

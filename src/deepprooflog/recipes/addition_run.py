@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -33,7 +33,7 @@ from deepprooflog.recipes.begin import begin
 from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.recipe import read_recipe
 from deepprooflog.recipes.sums import Accuracy, accuracy
-from deepprooflog.recipes.training import Lesson, Plan, Training
+from deepprooflog.recipes.training import Lesson, Training
 from deepprooflog.recipes.trials import best_start
 
 # What a resumed run may be given anew: where it runs, not what it computes.
@@ -71,16 +71,16 @@ def _train(
             lambda: look(options, task), lambda i: str(task.goals[i]),
             lambda share: distort(task.model, options, share), capturable(options, task),
         )  # fmt: skip
-        plan = Plan(**{f.name: getattr(options, f.name) for f in fields(Plan)})
+        plan = options.training
         losses: list[float] = []
         training = Training(lesson, plan, run)
         if resume:
             training.resume()
-        if not training.begun and options.tries > 1:
-            trial = max(1, round(options.trial * options.epochs))
-            losses = best_start(lesson, plan, options.tries, trial)
-        steps = -(-task.training // options.batch)
-        bar = Progress(steps * options.epochs, done=steps * training.epoch)
+        if not training.begun and options.trials.count > 1:
+            trial = max(1, round(options.trials.share * plan.epochs))
+            losses = best_start(lesson, plan, options.trials.count, trial)
+        steps = -(-task.training // plan.batch)
+        bar = Progress(steps * plan.epochs, done=steps * training.epoch)
         bar.live = bar.live and progress
         trained = training.train(bar)
     found = _test(task.model, options)
@@ -91,7 +91,7 @@ def _train(
     }
     result = {
         "recipe": recipe, "n": options.n, "method": options.method, "seed": options.seed,
-        "augment": options.augment, **asdict(found), "epochs": trained.epochs,
+        "augment": options.augment.kind, **asdict(found), "epochs": trained.epochs,
         "best_epoch": trained.best_epoch, "tries": losses, "seconds": seconds,
         "device": str(device), "torch": torch.__version__,
     }  # fmt: skip
@@ -116,7 +116,7 @@ def trained(
     """The model of a run with its best weights, and the options it was trained with."""
     kept = run.config()
     places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
-    options = resolve(read_recipe(kept["recipe"]), {**kept["options"], **places})
+    options = resolve(read_recipe(kept["recipe"]), places, kept["options"])
     state = checkpoint.load(run.checkpoint, {"best": dict}, device_of(options))
     shape = pictures(options.data)[1].images.shape[1:]
     model = Model(program(), networks={"lenet": classifier(options, shape)})

@@ -5,17 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 
 from deepprooflog.errors import DataError, ModelError, Stopped
 from deepprooflog.learn.checkpoint import first_line
 from deepprooflog.learn.interrupt import handled, stop_at_once
+from deepprooflog.learn.settings import as_tables, settings, values_of
 from deepprooflog.recipes.folder import RunFolder, create, reopen
-from deepprooflog.recipes.recipe import Recipe, read_recipe
+from deepprooflog.recipes.recipe import read_recipe
 
 Options = TypeVar("Options")
 
@@ -31,7 +31,7 @@ def begin(
     resume: bool,
     *,
     task: str,
-    resolve: Callable[[Recipe, Mapping[str, object]], Options],
+    resolve: Callable[..., Options],
     check: Callable[[Options], object],
     places: Collection[str],
 ) -> Iterator[tuple[Options, RunFolder]]:
@@ -45,7 +45,7 @@ def begin(
         if not resume:
             options = resolve(read_recipe(recipe), given)
             check(options)
-            config = {"recipe": recipe, "task": task, "options": _dict(options)}
+            config = {"recipe": recipe, "task": task, "options": as_tables(options)}
             with create(out, config) as run:
                 yield options, run
             return
@@ -57,17 +57,18 @@ def _kept(
     recipe: str,
     given: Mapping[str, object],
     run: RunFolder,
-    resolve: Callable[[Recipe, Mapping[str, object]], Options],
+    resolve: Callable[..., Options],
     places: Collection[str],
 ) -> Options:
     """The options of a run that is gone on with; others than its own are refused."""
     kept = run.config()
     if kept["recipe"] != recipe:
         raise DataError(f"a run of {kept['recipe']}, not of {recipe}", file=str(run.path))
-    options = resolve(read_recipe(recipe), {**kept["options"], **given})
-    for key, value in _dict(options).items():
+    options = resolve(read_recipe(recipe), given, kept["options"])
+    own = settings(type(options), kept["options"], "config.json", notice=False)
+    for key, value in values_of(options).items():
         # An option that the run's version did not have is what it is now.
-        was = kept["options"].get(key, value)
+        was = own.get(key, value)
         if value != was and key not in places:
             raise DataError(
                 f"the run has {key}={was}, not {value}",
@@ -99,7 +100,3 @@ def _told(recipe: str, out: Path) -> Iterator[None]:
             f"the device is full or was lost: {first_line(error)}",
             hint=f"a smaller batch or dimension, or another device{then}",
         ) from None
-
-
-def _dict(options: Any) -> dict[str, Any]:
-    return asdict(options)

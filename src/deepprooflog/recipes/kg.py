@@ -13,18 +13,19 @@ from jaxtyping import Int, Int64
 from torch import Tensor
 
 from deepprooflog.data.places import is_file
-from deepprooflog.errors import DataError, ModelError
+from deepprooflog.device import find_device
+from deepprooflog.errors import DataError
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.domains import ANYONE, FILE, Candidates, domain_of, read_domains
 from deepprooflog.kg.folder import find_graph, read_graph
 from deepprooflog.kg.hiding import Hiding, hiding_of
 from deepprooflog.kg.notice import Notice
+from deepprooflog.kg.options import NO_PRIOR, GraphOptions
 from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Limits, Prover
 from deepprooflog.kg.rules import Rules, read_rules, unknown_relations
 from deepprooflog.kg.triples import SIDES, Graph, Side
 from deepprooflog.logic.program import Program
-from deepprooflog.recipes.kg_options import GraphOptions
 from deepprooflog.relational.database import Believe
 from deepprooflog.score.embedding import Embedding
 from deepprooflog.score.vocabulary import ConstantRows
@@ -51,12 +52,7 @@ class Task:
 
 def device_of(options: GraphOptions) -> torch.device:
     """The device asked for."""
-    if options.device == "cuda" and not torch.cuda.is_available():
-        raise ModelError("device=cuda: torch sees no GPU", hint="device=auto")
-    name = options.device
-    return torch.device(
-        ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
-    )
+    return find_device(options.device)
 
 
 def read_task(options: GraphOptions) -> Task:
@@ -73,7 +69,7 @@ def read_task(options: GraphOptions) -> Task:
     else:
         rules = read_rules(path)
     notices = (*graph.notices, *rules.notices, *unknown_relations(rules, graph))
-    program = program_of(graph, rules, believe=options.prior != "none")
+    program = program_of(graph, rules, believe=options.prior.kind != NO_PRIOR)
     hidden = options.hide.replace(",", " ").split()
     hiding = hiding_of(graph, rules, hidden) if hidden else None
     return Task(graph, rules, program, notices, read_candidates(options, graph), hiding)
@@ -116,16 +112,17 @@ def make_prover(
     """A prover with an untrained policy."""
     database = database_of(
         task.graph, task.rules,
-        believe=False if belief is None else cast("Believe", options.believe),
-        nesting=options.nesting, device=device,
+        believe=False if belief is None else cast("Believe", options.search.believe),
+        nesting=options.search.nesting, device=device,
     )  # fmt: skip
-    policy = Embedding(
-        task.program, options.dimension, options.f_atom, options.f_agg, seed=options.seed,
-        constants=cast("ConstantRows", options.constants), numbers="symbols",
-        false_action=bool(options.false_action),
+    policy = options.policy
+    scorer = Embedding(
+        task.program, policy.dimension, policy.f_atom, policy.f_agg, seed=options.seed,
+        constants=cast("ConstantRows", policy.constants), numbers="symbols",
+        false_action=policy.false_action,
     )  # fmt: skip
-    limits = Limits(depth=options.depth, goals=options.goals or None)
-    return Prover(database, policy.to(device), belief, limits, program=task.program).to(device)
+    limits = Limits(depth=options.search.depth, goals=options.search.goals or None)
+    return Prover(database, scorer.to(device), belief, limits, program=task.program).to(device)
 
 
 def splits(
@@ -134,17 +131,17 @@ def splits(
     """The triples to learn the policy from, and those to look at.
 
     A prior is too sure of what it was trained on: beside one, the policy learns from validation
-    triples, and the share `held_out` of these only validates. Only triples whose answers are
+    triples, and the `validation_share` of these only validates. Only triples whose answers are
     candidates are learned from.
     """
     order = np.random.default_rng(options.seed).permutation(len(graph.valid))
-    cut = max(1, round(options.held_out * len(order)))
+    cut = max(1, round(options.evaluation.validation_share * len(order)))
     look = graph.valid[order[:cut]]
     from_valid = options.learn_from == "valid" or (
-        options.learn_from == "auto" and options.prior != "none"
+        options.learn_from == "auto" and options.prior.kind != NO_PRIOR
     )
     learn = graph.valid[order[cut:]] if from_valid else graph.train
-    return learn[candidates.hold(learn)], look[: options.looked_at]
+    return learn[candidates.hold(learn)], look[: options.evaluation.validation_size]
 
 
 def success_score(prover: Prover) -> Score:

@@ -16,16 +16,15 @@ from deepprooflog.kg.depth import depths
 from deepprooflog.kg.figures import auc_pr, figures
 from deepprooflog.kg.fusion import Recorded, fit_fusion
 from deepprooflog.kg.metrics import means, ranks
+from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.ranking import Protocol, Ranking, rank
 from deepprooflog.learn.progress import Progress
 from deepprooflog.recipes.kg import Task, belief_score, splits, success_score
-from deepprooflog.recipes.kg_options import GraphOptions
 from deepprooflog.recipes.kg_prior import calibrated
 
 # Candidates explored together: many share goals, and all must fit in memory.
 BATCH = {"cpu": 4096, "cuda": 32768}
-LOOK_NEGATIVES = 50
 SHOWN = ("mrr", "hits@1", "hits@3", "hits@10", "auc_pr")
 
 
@@ -55,9 +54,10 @@ class Scored(Recorded):
 def queries_of(options: GraphOptions, task: Task) -> Int64[np.ndarray, "queries 3"]:
     """All test triples, or as many drawn at random as the run asks for."""
     every = task.graph.test
-    if not options.test or options.test >= len(every):
+    size = options.evaluation.test_size
+    if not size or size >= len(every):
         return every
-    chosen = np.random.default_rng(options.seed).choice(len(every), options.test, replace=False)
+    chosen = np.random.default_rng(options.seed).choice(len(every), size, replace=False)
     return every[np.sort(chosen)]
 
 
@@ -102,7 +102,7 @@ def validation(
         known = prover if task.hiding is None else task.hiding.prover(prover, look)
         ranking = rank(
             task.graph, success_score(known), look, protocol=default_protocol(task),
-            negatives=LOOK_NEGATIVES, sides=task.candidates.sides,
+            negatives=options.evaluation.validation_negatives, sides=task.candidates.sides,
             among=task.candidates.entities, seed=options.seed,
         )  # fmt: skip
         if options.watch == "auc_pr":
@@ -156,7 +156,9 @@ def _alone(
     """The figures of the prior alone, and where it weighs facts beside scores, those of belief."""
     priors = {"prior": belief}
     if belief.evidence is not None:
-        plain = calibrated(replace(options, evidence="score"), task, belief.kge)
+        plain = calibrated(
+            replace(options, belief=replace(options.belief, evidence="score")), task, belief.kge
+        )
         priors = {"belief": belief, "prior": plain}
     return {
         name: figures(ranked(task, belief_score(own), queries, batch=1 << 16, **settings))

@@ -6,13 +6,12 @@ import numpy as np
 from jaxtyping import Int64
 
 from deepprooflog.kg.exact_learner import Learned, Validate
+from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.ppo_learner import train_ppo
-from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.prover import Prover
 from deepprooflog.learn.progress import Progress
 from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.kg import Task
-from deepprooflog.recipes.kg_options import GraphOptions
 
 
 def learn(
@@ -25,11 +24,7 @@ def learn(
     progress: bool,
 ) -> Learned:
     """Train the policy on rollouts, as the paper does."""
-    asked = PpoOptions(
-        iterations=options.ppo_iterations, episodes=options.ppo_episodes, lr=options.ppo_lr,
-        entropy=options.ppo_entropy, entropy_end=options.ppo_entropy_end, look=options.look,
-        memory=options.ppo_memory, patience=options.patience, seed=options.seed,
-    )  # fmt: skip
+    asked = options.ppo
     bar = Progress(asked.iterations)
     bar.live = bar.live and progress
     return train_ppo(

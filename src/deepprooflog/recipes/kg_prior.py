@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,12 @@ from deepprooflog.kg.kge_joined import joined
 from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.kge_loss import make_model
 from deepprooflog.kg.kge_training import train_kge
+from deepprooflog.kg.options import NO_PRIOR, GraphOptions
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
 from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.kg import Task, device_of
-from deepprooflog.recipes.kg_options import GraphOptions
 
 SHAPE: checkpoint.Shape = {
     "prior": dict, "slope": Tensor, "offset": Tensor, "base_rate": (int, float), "model": str,
@@ -37,12 +36,12 @@ def find_prior(
     options: GraphOptions, task: Task, run: RunFolder, progress: bool
 ) -> tuple[Belief | None, float]:
     """The run's prior, trained or read; the seconds its training took."""
-    if options.prior == "none":
+    if options.prior.kind == NO_PRIOR:
         return None, 0.0
     own = run.path / "prior.pt"
     if own.exists():
         return load_prior(own, task.graph, options), 0.0
-    if options.prior_from:
+    if options.prior.from_run:
         kge, seconds = other_prior(options, task), 0.0
     else:
         kge, seconds = train_prior(options, task, run, progress)
@@ -54,8 +53,8 @@ def find_prior(
 
 
 def other_prior(options: GraphOptions, task: Task) -> Kge:
-    """The embedding of the run that `prior_from` names."""
-    path = Path(options.prior_from) / "prior.pt"
+    """The embedding of the run that `prior.from_run` names."""
+    path = Path(options.prior.from_run) / "prior.pt"
     return embedding_of(read_prior(path, options), path, task.graph, options)
 
 
@@ -64,8 +63,8 @@ def train_prior(
 ) -> tuple[Kge, float]:
     """Train the members one after another and join them; an interrupted run goes on."""
     members, seconds = [], 0.0
-    for number in range(options.prior_members):
-        asked = options.prior_options(number)
+    for number in range(options.prior.members):
+        asked = options.prior.member(number)
         bar = Progress(asked.steps)
         bar.live = bar.live and progress
         trained = train_kge(
@@ -84,8 +83,8 @@ def save_prior(path: Path, kge: Kge, calibration: Calibration, options: GraphOpt
         path,
         {
             "prior": kge.state_dict(), "slope": calibration.slope, "offset": calibration.offset,
-            "base_rate": calibration.base_rate, "facts": calibration.facts, "model": options.prior,
-            "dimension": kge.dimension, "margin": options.prior_margin,
+            "base_rate": calibration.base_rate, "facts": calibration.facts,
+            "model": options.prior.kind, "dimension": kge.dimension, "margin": options.prior.margin,
         },
     )  # fmt: skip
 
@@ -97,21 +96,21 @@ def read_prior(path: Path, options: GraphOptions) -> dict[str, Any]:
 
 def embedding_of(state: Mapping[str, Any], path: Path, graph: Graph, options: GraphOptions) -> Kge:
     """The embedding that was read; one of another kind or of another graph is refused."""
-    dimension = options.prior_members * options.prior_dimension
-    if state["model"] != options.prior or state["dimension"] != dimension:
+    dimension = options.prior.members * options.prior.dimension
+    if state["model"] != options.prior.kind or state["dimension"] != dimension:
         raise DataError(
             f"a prior of kind {state['model']}, dimension {state['dimension']}", file=str(path),
-            hint=f"prior={state['model']} and prior_members times prior_dimension = "
+            hint=f"prior={state['model']} and prior.members times prior.dimension = "
             f"{state['dimension']}",
         )  # fmt: skip
-    if options.prior == "rotate" and state["margin"] != options.prior_margin:
+    if options.prior.kind == "rotate" and state["margin"] != options.prior.margin:
         # The margin is the scale on which phases are learned: with another they are others.
         raise DataError(
             f"a prior of margin {state['margin']:g}", file=str(path),
-            hint=f"prior_margin={state['margin']:g}",
+            hint=f"prior.margin={state['margin']:g}",
         )  # fmt: skip
-    whole = replace(options.prior_options(), dimension=dimension)
-    kge = make_model(whole, len(graph.entities), len(graph.relations))
+    members = options.prior.members
+    kge = make_model(options.prior, len(graph.entities), len(graph.relations), members)
     try:
         checkpoint.restore_module(kge, state["prior"])
     except Exception as error:
@@ -160,8 +159,8 @@ def calibrated(options: GraphOptions, task: Task, kge: Kge) -> Belief:
     """A trained embedding as a belief, calibrated on the validation split."""
     found = calibrate(
         kge, torch.from_numpy(task.graph.valid), known_triples(task.graph),
-        base_rate=options.base_rate, seed=options.seed,
-        evidence=evidence_of(task.graph) if options.evidence == "facts" else None,
+        base_rate=options.belief.base_rate, seed=options.seed,
+        evidence=evidence_of(task.graph) if options.belief.evidence == "facts" else None,
     )  # fmt: skip
     return believed(kge, found, task.graph)
 

@@ -12,6 +12,7 @@ import torch
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.exact_learner import Learned, train_exact
+from deepprooflog.kg.options import NO_PRIOR, GraphOptions
 from deepprooflog.kg.prover import Prover
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.curves import curves
@@ -28,12 +29,12 @@ from deepprooflog.recipes.kg import (
     splits,
 )
 from deepprooflog.recipes.kg_evaluate import evaluate, validation
-from deepprooflog.recipes.kg_options import GraphOptions, resolve
+from deepprooflog.recipes.kg_options import resolve
 from deepprooflog.recipes.kg_prior import find_prior, load_prior, other_prior
 from deepprooflog.recipes.recipe import read_recipe
 
 # What a resumed run may be given anew: where it runs, not what it computes.
-PLACES = ("device", "threads", "test")
+PLACES = ("device", "threads", "evaluation.test_size")
 # Queries explored to see how large the goal space is.
 GLIMPSE = 64
 # Where those have more goals than this, no batch of queries ends.
@@ -79,8 +80,8 @@ def _train(recipe: str, options: GraphOptions, run: RunFolder, progress: bool) -
         trained = time.perf_counter() - began
         result = {
             "recipe": recipe, "task": TASK, "data": task.graph.name, "seed": options.seed,
-            "learner": learner, "goals_a_query": round(size, 1), "nesting": options.nesting,
-            "prior": options.prior, "rules": len(task.rules),
+            "learner": learner, "goals_a_query": round(size, 1), "nesting": options.search.nesting,
+            "prior": options.prior.kind, "rules": len(task.rules),
             "best_step": None if learned is None else learned.best_step,
             "validation": None if learned is None else round(learned.best, 6),
             "test": evaluate(options, task, prover, progress),
@@ -98,9 +99,9 @@ def _check(options: GraphOptions) -> None:
     """Refuse what cannot run before a folder is made for it."""
     device_of(options)
     task = read_task(options)
-    if options.prior_from and options.prior != "none":
+    if options.prior.from_run and options.prior.kind != NO_PRIOR:
         other_prior(options, task)
-    if options.nesting > USUAL_NESTING:
+    if options.search.nesting > USUAL_NESTING:
         with torch.random.fork_rng(), threads(options.threads):
             glimpse(options, make_prover(options, task, None, device_of(options)), task)
 
@@ -110,10 +111,11 @@ def glimpse(options: GraphOptions, prover: Prover, task: Task) -> float:
     _, look = splits(options, task.graph)
     some = torch.from_numpy(look[:GLIMPSE]).to(prover.device)
     layers = prover.explore(prover.goals(some, leave_out=True), most=MOST_GOALS)
-    if layers.cut.goals and not options.goals:
+    if layers.cut.goals and not options.search.goals:
         raise DataError(
-            f"nesting={options.nesting}: {len(some)} queries have more than {MOST_GOALS:,} goals",
-            hint="a smaller nesting or depth, or goals=N to leave open what is beyond N goals",
+            f"search.nesting={options.search.nesting}: {len(some)} queries have more than "
+            f"{MOST_GOALS:,} goals",
+            hint="a smaller nesting or depth, or search.goals=N to leave open what is beyond them",
         )
     return layers.size / max(len(some), 1)
 
@@ -139,7 +141,7 @@ def _learn(
         from deepprooflog.recipes.kg_ppo import learn
 
         return learn(options, task, prover, positives, validate, run, progress)
-    asked = options.exact_options()
+    asked = options.exact
     bar = Progress(asked.steps)
     bar.live = bar.live and progress
     return train_exact(
@@ -173,11 +175,13 @@ def trained_prover(
     kept = run.config()
     places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
     places |= ranked or {}
-    options = resolve(read_recipe(kept["recipe"]), {**kept["options"], **places})
+    options = resolve(read_recipe(kept["recipe"]), places, kept["options"])
     task = read_task(options)
     where = device_of(options)
     belief = (
-        None if options.prior == "none" else load_prior(run.path / "prior.pt", task.graph, options)
+        None
+        if options.prior.kind == NO_PRIOR
+        else load_prior(run.path / "prior.pt", task.graph, options)
     )
     prover = make_prover(options, task, belief, where)
     if options.learner != "none":

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from deepprooflog.device import DEVICES
 from deepprooflog.errors import ProofLogError
+from deepprooflog.learn.settings import assignments
 from deepprooflog.recipes.addition_run import train
 from deepprooflog.recipes.folder import RunFolder, is_run
-from deepprooflog.recipes.options import assignments
 
 COLUMNS = (
     ("file order", "sum_accuracy"),
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--augment", nargs="+", choices=("elastic", "affine", "none"), default=["elastic"]
     )
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--device", choices=DEVICES, default="auto")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[])
     parser.add_argument("--recipe", default="mnist-addition")
     parser.add_argument("--out", type=Path, required=True)

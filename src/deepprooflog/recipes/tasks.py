@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.ranking import Protocol
 from deepprooflog.recipes import (
     addition,
@@ -15,7 +16,6 @@ from deepprooflog.recipes import (
     addition_run,
     kg,
     kg_evaluate,
-    kg_options,
     kg_query,
     kg_run,
 )
@@ -101,5 +101,5 @@ TASKS: Mapping[str, TaskKind] = {
         addition_options.AdditionOptions, addition_run.train, evaluate_addition,
         addition_run.summary,
     ),
-    kg.TASK: TaskKind(kg_options.GraphOptions, kg_run.train, evaluate_graph, kg_evaluate.summary),
+    kg.TASK: TaskKind(GraphOptions, kg_run.train, evaluate_graph, kg_evaluate.summary),
 }  # fmt: skip

@@ -26,28 +26,13 @@ from deepprooflog.learn.progress import Progress
 from deepprooflog.learn.schedule import rate
 from deepprooflog.model import Model
 from deepprooflog.recipes.folder import RunFolder
+from deepprooflog.recipes.training_options import TrainingOptions
 
 SECONDS_BETWEEN_CHECKPOINTS = 5.0
 SHAPE: checkpoint.Shape = {
     "epoch": int, "model": dict, "optimizer": dict, "average": dict, "random": dict, "best": dict,
     "history": list, "seconds": float, "under_way": (dict, type(None)),
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How to train: the part of a recipe's options that is not about its task."""
-
-    batch: int
-    lr: float
-    epochs: int
-    schedule: str
-    average: float
-    weight_decay: float
-    clip: float
-    patience: int
-    look: int
-    keep: str
 
 
 @dataclass(frozen=True)
@@ -85,7 +70,7 @@ class UnderWay:
 class Training:
     """The state of a run, from its first epoch or from a checkpoint."""
 
-    def __init__(self, lesson: Lesson, plan: Plan, run: RunFolder) -> None:
+    def __init__(self, lesson: Lesson, plan: TrainingOptions, run: RunFolder) -> None:
         self.lesson, self.plan, self.run = lesson, plan, run
         self.device = lesson.model.device
         parameters = [p for p in lesson.model.parameters() if p.requires_grad and p.numel()]
@@ -167,7 +152,7 @@ class Training:
         self._count_captured()
         number = self.epoch + 1
         row = {"epoch": number, "loss": now.total / len(now.order)}
-        if number % plan.look == 0 or number == plan.epochs:
+        if number % plan.validate_every == 0 or number == plan.epochs:
             with stop.looking():
                 row |= self._look(number)
         self.epoch, self.under_way = number, None

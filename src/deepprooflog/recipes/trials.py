@@ -14,10 +14,11 @@ from torch import nn
 
 from deepprooflog.learn.captured import CapturedStep
 from deepprooflog.learn.minibatch import batches, descend
-from deepprooflog.recipes.training import Lesson, Plan
+from deepprooflog.recipes.training import Lesson
+from deepprooflog.recipes.training_options import TrainingOptions
 
 
-def best_start(lesson: Lesson, plan: Plan, tries: int, epochs: int) -> list[float]:
+def best_start(lesson: Lesson, plan: TrainingOptions, tries: int, epochs: int) -> list[float]:
     """Try initial weights and leave the model with the best after its trial; the last losses."""
     model = lesson.model
     losses: list[float] = []
@@ -41,7 +42,7 @@ def _restart(model: nn.Module) -> None:
             reset()
 
 
-def _trial(lesson: Lesson, plan: Plan, epochs: int) -> float:
+def _trial(lesson: Lesson, plan: TrainingOptions, epochs: int) -> float:
     """Train for some epochs at a rate that rises and stays; the mean loss of the last one."""
     parameters = [p for p in lesson.model.parameters() if p.requires_grad and p.numel()]
     on_gpu = parameters[0].device.type == "cuda"

@@ -1,0 +1,82 @@
+"""Shipped recipes resolve to the values they have had since before there were sections.
+
+`values_before.json` was written by the flat options: their defaults, and for each recipe (and case
+of an addition) what it has otherwise. Figures in docs and recipes were measured with these values.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepprooflog.kg.options import GraphOptions
+from deepprooflog.learn.settings import settings, values_of
+from deepprooflog.recipes import addition_options, kg_options
+from deepprooflog.recipes.addition_options import AdditionOptions
+from deepprooflog.recipes.recipe import read_recipe, shipped
+
+BEFORE: dict[str, dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "values_before.json").read_text(encoding="utf-8")
+)
+TASKS: dict[str, tuple[type, Any]] = {
+    "kg": (GraphOptions, kg_options.resolve),
+    "mnist-addition": (AdditionOptions, addition_options.resolve),
+}
+LATER = {
+    "evaluation.validation_negatives": 50, "prior.validate_every": 1000, "prior.patience": 0,
+    "prior.decay": "linear", "prior.group": 128, "prior.subsampling": False,
+    "prior.weight_decay": 0.0, "prior.capture": True, "ppo.steps": 32, "ppo.positives": 2048,
+    "ppo.negatives": 1, "ppo.epochs": 4, "ppo.minibatch": 2048, "ppo.clip": 0.2, "ppo.gamma": 1.0,
+    "ppo.lam": 0.95, "ppo.value_weight": 0.5, "ppo.max_grad_norm": 0.5, "ppo.target_kl": 0.03,
+    "ppo.value_clip": None, "ppo.normalize": True, "ppo.bootstrap": False,
+}  # fmt: skip
+"""Options that no recipe could set before, with the values the learners had all the same."""
+
+
+def test_no_shipped_recipe_is_left_out() -> None:
+    assert {name.split()[0] for name in BEFORE} == {"defaults", *shipped()}
+
+
+@pytest.mark.parametrize("name", [name for name in BEFORE if name != "defaults"])
+def test_a_recipe_resolves_to_the_same_values(name: str) -> None:
+    recipe = read_recipe(name.split()[0])
+    options, resolve = TASKS[recipe.task]
+    given = dict(zip(("method", "n"), name.split()[1:], strict=False))
+    flat = {**BEFORE["defaults"][recipe.task], **BEFORE[name]}
+    expected = settings(options, flat, name, notice=False)
+    found = values_of(resolve(recipe, given))
+    assert {key: found[key] for key in expected} == expected
+    assert {key: found[key] for key in found.keys() - expected.keys()} == (
+        LATER if recipe.task == "kg" else {}
+    )
+
+
+def test_an_old_name_sets_what_it_set() -> None:
+    """By hand, since the test above trusts the table of old names."""
+    recipe = read_recipe("kg")
+    with pytest.warns(UserWarning, match=r"look is now exact\.validate_every and"):
+        options = kg_options.resolve(
+            recipe,
+            {
+                "nesting": 1, "dimension": 8, "steps": 6, "look": 3, "patience": 2, "lr": 0.5,
+                "ppo_lr": 0.25, "ppo_memory": 0, "ppo_entropy_end": -1, "prior_lr": 0.125,
+                "prior_from": "runs/a", "prior_filtered": 1, "held_out": 0.5, "looked_at": 20,
+                "test": 40, "evidence": "score", "base_rate": 0.75, "false_action": 1,
+            },
+        )  # fmt: skip
+    assert (options.search.nesting, options.policy.dimension) == (1, 8)
+    assert options.policy.false_action is True
+    assert (options.exact.steps, options.exact.lr) == (6, 0.5)
+    assert options.exact.validate_every == options.ppo.validate_every == 3
+    assert options.exact.patience == options.ppo.patience == 2
+    assert (options.ppo.lr, options.ppo.memory, options.ppo.entropy_end) == (0.25, False, None)
+    assert (options.prior.lr, options.prior.from_run) == (0.125, "runs/a")
+    assert options.prior.filtered is True
+    assert (options.belief.evidence, options.belief.base_rate) == ("score", 0.75)
+    evaluation = options.evaluation
+    assert (evaluation.validation_share, evaluation.validation_size, evaluation.test_size) == (
+        0.5, 20, 40,
+    )  # fmt: skip
