@@ -18,7 +18,7 @@ from deepprooflog.kg.domains import ANYONE
 from deepprooflog.kg.exact_learner import ExactLearning
 from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.kge_loss import make_model
+from deepprooflog.kg.kge_models import make_model
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.kge_training import KgeTraining
 from deepprooflog.kg.options import GraphOptions

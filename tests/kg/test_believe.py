@@ -10,7 +10,7 @@ import torch
 from deepprooflog.errors import ModelError, ProgramError
 from deepprooflog.kg.believe import Belief, with_belief
 from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.kge import RotatE
+from deepprooflog.kg.kge_rotate import RotatE
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Kind, Program
 from deepprooflog.logic.resolve import start, successors

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.calibration import Calibration, calibrate, corrupted, fit_platt
-from deepprooflog.kg.kge import RotatE
 from deepprooflog.kg.kge_known import KnownTriples
+from deepprooflog.kg.kge_rotate import RotatE
 
 
 def labelled(n: int, slope: float, offset: float, seed: int) -> tuple[Tensor, Tensor]:

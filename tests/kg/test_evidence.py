@@ -17,8 +17,8 @@ from deepprooflog.errors import ModelError
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration, calibrate, fit_platt
 from deepprooflog.kg.evidence import Evidence
-from deepprooflog.kg.kge import RotatE
 from deepprooflog.kg.kge_known import KnownTriples
+from deepprooflog.kg.kge_rotate import RotatE
 
 ENTITIES, RELATIONS = 6, 3
 TRIPLE = st.tuples(

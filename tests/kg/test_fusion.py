@@ -13,7 +13,7 @@ from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
 from deepprooflog.kg.domains import Candidates
 from deepprooflog.kg.fusion import FLOORS, WEIGHTS, LateFusion, Recorded, fit_fusion
-from deepprooflog.kg.kge import ComplEx
+from deepprooflog.kg.kge_complex import ComplEx
 from deepprooflog.kg.metrics import means, ranks
 from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Prover

@@ -8,7 +8,9 @@ from torch import Tensor
 
 from deepprooflog.errors import ModelError
 from deepprooflog.kg import kge, modulus
-from deepprooflog.kg.kge import ComplEx, Kge, RotatE
+from deepprooflog.kg.kge import Kge
+from deepprooflog.kg.kge_complex import ComplEx
+from deepprooflog.kg.kge_rotate import RotatE
 from deepprooflog.kg.modulus import modulus_distance, plain_distance
 
 ENTITIES, RELATIONS, DIMENSION = 7, 3, 5

@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.kg.kge import ComplEx, Kge, RotatE
+from deepprooflog.kg.kge import Kge
+from deepprooflog.kg.kge_complex import ComplEx
 from deepprooflog.kg.kge_joined import joined
+from deepprooflog.kg.kge_rotate import RotatE
 
 
 def members(kind: str, dimensions: tuple[int, ...]) -> list[Kge]:

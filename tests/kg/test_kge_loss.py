@@ -9,17 +9,17 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.kge import ComplEx, RotatE
+from deepprooflog.kg.kge_complex import ComplEx, one_against_all
 from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.kge_loss import (
     Side,
     adversarial_loss,
     draw,
     known_negatives,
-    one_against_all,
     subsampling_weights,
 )
 from deepprooflog.kg.kge_options import KgeOptions
+from deepprooflog.kg.kge_rotate import RotatE
 
 TRIPLES = torch.tensor([[0, 0, 1], [2, 1, 3], [4, 0, 0], [1, 1, 4]])
 

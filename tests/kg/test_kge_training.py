@@ -13,7 +13,7 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg import kge_training
 from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_loss import make_model
+from deepprooflog.kg.kge_models import make_model
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.kge_training import KgeTraining, Stream, TrainedKge, objective, train_kge
 

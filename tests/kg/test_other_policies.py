@@ -11,7 +11,7 @@ import torch
 
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.kge import ComplEx
+from deepprooflog.kg.kge_complex import ComplEx
 from deepprooflog.kg.ppo_learner import environment_of, policy_of, train_ppo
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.program import database_of, program_of

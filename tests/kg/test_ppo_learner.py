@@ -16,7 +16,7 @@ from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
 from deepprooflog.kg.domains import Candidates
 from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.kge import ComplEx
+from deepprooflog.kg.kge_complex import ComplEx
 from deepprooflog.kg.negatives import training_negatives
 from deepprooflog.kg.ppo_learner import PpoLearning, environment_of, policy_of, train_ppo
 from deepprooflog.kg.ppo_options import PpoOptions

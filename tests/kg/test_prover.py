@@ -14,7 +14,7 @@ import deepprooflog as dpl
 from deepprooflog.errors import ModelError
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.kge import RotatE
+from deepprooflog.kg.kge_rotate import RotatE
 from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Limits, Prover
 from deepprooflog.kg.rules import parse_rules

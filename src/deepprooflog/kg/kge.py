@@ -1,30 +1,26 @@
 """Knowledge-graph embeddings: a score for each triple (h, r, t), as complex vectors.
 
-    RotatE   γ − Σᵢ |hᵢ rᵢ − tᵢ|       |rᵢ| = 1     (Sun et al., ICLR 2019)
-    ComplEx  Re Σᵢ hᵢ rᵢ t̄ᵢ                         (Trouillon et al., ICML 2016)
-
-Both ask a tail the same question, h∘r, and a head the mirrored one, r̄∘t (a rotation is undone by
-its conjugate; Re Σ h r t̄ = Re Σ h conj(r̄ t)). A model says what its relations are and how well a
-question matches an entity; scores of triples, of candidates and of all entities follow.
+A tail is asked the question h∘r, a head the mirrored one, r̄∘t. A model says what its relations are
+and how well a question matches an entity; scores of triples, of candidates and of all entities
+follow. It also says what it is trained to, and how several become one. Each has a file of its own
+and a line in `kge_models.BY_NAME`.
 
 A complex vector of dimension d is one row of 2d numbers, real parts first.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
-from deepprooflog.kg.modulus import modulus_distance
-
-Norm = Literal["moduli", "euclidean"]
+from deepprooflog.kg.kge_known import KnownTriples
+from deepprooflog.kg.kge_options import KgeOptions
 
 # Numbers held at once while many triples are scored: 64 MiB of float32 for each intermediate.
 HELD = 1 << 24
@@ -32,6 +28,9 @@ HELD = 1 << 24
 
 class Kge(nn.Module, ABC):
     """What the embedding models share. Indices are tensors on the model's device."""
+
+    weights_depend_on: ClassVar[tuple[str, ...]] = ()
+    """Options without which the weights mean something else."""
 
     def __init__(self, entities: int, relations: int, dimension: int) -> None:
         super().__init__()
@@ -59,6 +58,22 @@ class Kge(nn.Module, ABC):
     ) -> Float[Tensor, "group rows n"]:
         """The score of each question with each entity of its group."""
 
+    @classmethod
+    @abstractmethod
+    def make(cls, entities: int, relations: int, dimension: int, options: KgeOptions) -> Kge:
+        """A model with random weights."""
+
+    @abstractmethod
+    def objective(
+        self, options: KgeOptions, known: KnownTriples
+    ) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
+        """The loss of each triple of a batch, as training lowers it."""
+
+    @classmethod
+    @abstractmethod
+    def side_by_side(cls, members: Sequence[Any], dimension: int) -> Kge:
+        """One model of this class that scores by the mean of the scores of others."""
+
     def ask_tail(
         self, head: Int[Tensor, "*batch"], relation: Int[Tensor, "*batch"]
     ) -> Float[Tensor, "*batch width"]:
@@ -76,6 +91,7 @@ class Kge(nn.Module, ABC):
     ) -> Float[Tensor, "*_"]:
         """The scores of triples; the three indices are broadcast.
 
+        >>> from deepprooflog.kg.kge_rotate import RotatE
         >>> model = RotatE(5, 2, 4)
         >>> model.score(torch.tensor(0), torch.tensor(1), torch.arange(5)).shape
         torch.Size([5])
@@ -139,78 +155,6 @@ class Kge(nn.Module, ABC):
         return max(1, HELD // (2 * self.dimension * max(candidates, 1)))
 
 
-class RotatE(Kge):
-    """Relations as rotations: γ − Σᵢ |hᵢ rᵢ − tᵢ| with rᵢ = exp(i θᵢ).
-
-    Entities begin uniform in ±(γ + 2)/d, phases uniform in ±π, as in the paper, and as there phases
-    are learned on the scale of entities: an optimizer that moves all parameters alike would turn
-    relations hundreds of times more slowly than it moves entities. `norm` is "moduli", the paper's,
-    or "euclidean", √Σᵢ |·|², as other libraries have it.
-    """
-
-    def __init__(
-        self,
-        entities: int,
-        relations: int,
-        dimension: int,
-        margin: float = 12.0,
-        norm: Norm = "moduli",
-    ) -> None:
-        super().__init__(entities, relations, dimension)
-        self.margin = margin
-        self.norm = norm
-        self.reach = (margin + 2.0) / dimension
-        self.turn = nn.Parameter(torch.empty(relations, dimension))
-        nn.init.uniform_(self.entity, -self.reach, self.reach)
-        nn.init.uniform_(self.turn, -self.reach, self.reach)
-
-    @property
-    def phase(self) -> Float[Tensor, "relations dimension"]:
-        """θ of every relation."""
-        return self.turn * (math.pi / self.reach)
-
-    @torch.no_grad()
-    def set_phase(self, phase: Float[Tensor, "relations dimension"]) -> None:
-        """Give the relations these θ."""
-        self.turn.copy_(phase * (self.reach / math.pi))
-
-    def relation(self, relation: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        phase = rows(self.turn, relation) * (math.pi / self.reach)
-        return torch.cat([phase.cos(), phase.sin()], -1)
-
-    def match(
-        self, query: Float[Tensor, "group rows width"], entity: Float[Tensor, "group n width"]
-    ) -> Float[Tensor, "group rows n"]:
-        if self.norm == "moduli":
-            return self.margin - modulus_distance(query, entity)
-        # Through a matrix product the distance of near vectors would lose its digits.
-        exact = "donot_use_mm_for_euclid_dist"
-        return self.margin - torch.cdist(query, entity, compute_mode=exact)
-
-
-class ComplEx(Kge):
-    """Relations as complex factors, each with an inverse of its own (Lacroix et al., ICML 2018).
-
-    Heads are learned through the inverse, as tails of (t, r⁻¹, ?). A triple has one score, the mean
-    of its two directions, which is that of the relation ½ (r + conj r⁻¹).
-    """
-
-    def __init__(self, entities: int, relations: int, dimension: int, scale: float = 1e-3) -> None:
-        super().__init__(entities, relations, dimension)
-        self.factor = nn.Parameter(torch.empty(2 * relations, 2 * dimension))
-        nn.init.normal_(self.entity, std=scale)
-        nn.init.normal_(self.factor, std=scale)
-
-    def relation(self, relation: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        inverse = conjugate(rows(self.factor, relation + self.relations))
-        return (rows(self.factor, relation) + inverse) / 2
-
-    def match(
-        self, query: Float[Tensor, "group rows width"], entity: Float[Tensor, "group n width"]
-    ) -> Float[Tensor, "group rows n"]:
-        return query @ entity.mT
-
-
 def product(
     x: Float[Tensor, "*batch width"], y: Float[Tensor, "*batch width"]
 ) -> Float[Tensor, "*batch width"]:
@@ -242,3 +186,9 @@ def chunks(x: Tensor, size: int) -> Sequence[Tensor]:
     """A tensor cut along its first axis; at least one piece, which may be empty."""
     pieces: Sequence[Tensor] = x.split(size)  # type: ignore[no-untyped-call]
     return pieces
+
+
+def beside(parts: Sequence[Float[Tensor, "n _width"]]) -> Float[Tensor, "n width"]:
+    """Complex vectors one after another: all real parts, then all imaginary ones."""
+    halves = [part.chunk(2, -1) for part in parts]
+    return torch.cat([h[0] for h in halves] + [h[1] for h in halves], -1)

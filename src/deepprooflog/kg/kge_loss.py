@@ -1,24 +1,21 @@
-"""What an embedding is trained to: true triples above corrupted ones.
+"""Self-adversarial negative sampling: true triples above corrupted ones (Sun et al. 2019).
 
-    RotatE    −log σ(f(x)) − Σᵢ wᵢ log σ(−f(x'ᵢ)),  w = softmax(α f(x'))      (Sun et al. 2019)
-    ComplEx   −log softmax(f(h, r, ·))[t] − log softmax(f(t, r⁻¹, ·))[h]
-              + λ (‖h‖³₃ + ‖r‖³₃ + ‖t‖³₃)                                    (Lacroix et al. 2018)
-              + μ (‖h‖² + ‖t‖² + 3 ‖h∘r‖² + 3 ‖t∘r‖²) / 2                    (Zhang et al. 2020)
+    ½ (−log σ(f(x)) − Σᵢ wᵢ log σ(−f(x'ᵢ))),  w = softmax(α f(x'))
 
-The first is halved, and the last weighted, as in the authors' code. Negatives x' are drawn
-uniformly on the device.
+Halved as in the authors' code. Negatives x' are drawn uniformly on the device.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.functional import cross_entropy, logsigmoid
+from torch.nn.functional import logsigmoid
 
-from deepprooflog.kg.kge import ComplEx, Kge, RotatE, product, rows
+from deepprooflog.kg.kge import Kge, rows
 from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.kge_options import KgeOptions
 
@@ -85,49 +82,23 @@ def adversarial_loss(
     return -(logsigmoid(positive) + against).reshape(-1) / 2
 
 
-def one_against_all(
-    model: ComplEx, triples: Int[Tensor, "batch 3"], n3: float, dura: float = 0.0
-) -> Float[Tensor, " batch"]:
-    """The cross-entropy of both directions and the regularizers of each triple."""
-    h, r, t = triples.unbind(1)
-    head, tail = rows(model.entity, h), rows(model.entity, t)
-    forward, inverse = rows(model.factor, r), rows(model.factor, r + model.relations)
-    loss = cross_entropy(product(head, forward) @ model.entity.T, t, reduction="none")
-    loss = loss + cross_entropy(product(tail, inverse) @ model.entity.T, h, reduction="none")
-    if n3:
-        loss = loss + n3 * sum(cubed(v) for v in (head, tail, forward, inverse))
-    if dura:
-        loss = loss + dura * (dual(head, forward, tail) + dual(tail, inverse, head))
-    return loss / 2
+def adversarial_objective(
+    model: Kge, options: KgeOptions, known: KnownTriples
+) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
+    """The loss of each triple of a batch against negatives that are drawn for it."""
 
+    def of_side(side: Side) -> Float[Tensor, " batch"]:
+        left_out = known_negatives(known, side) if options.filtered else None
+        return adversarial_loss(model, side, options.temperature, left_out)
 
-def dual(
-    head: Float[Tensor, "batch width"],
-    relation: Float[Tensor, "batch width"],
-    tail: Float[Tensor, "batch width"],
-) -> Float[Tensor, " batch"]:
-    """(‖h‖² + ‖t‖² + 3 ‖h∘r‖² + 3 ‖t∘r‖²) / 2: small where h∘r is near t.
+    if options.compiled:
+        of_side = torch.compile(of_side, dynamic=False)
 
-    ‖h∘r − t‖² = ‖h∘r‖² + ‖t‖² − 2 Re Σ h r t̄, whose last term the cross-entropy is about.
+    def losses(triples: Int[Tensor, "batch 3"]) -> Float[Tensor, " batch"]:
+        parts = [of_side(side) for side in draw(triples, model.entities, options)]
+        return torch.cat(parts) if options.sides == "split" else torch.stack(parts).mean(0)
 
-    >>> one, i = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 2.0]])
-    >>> dual(one, i, one).item()  # (1 + 1 + 3·4 + 3·4) / 2
-    13.0
-    """
-    entities = head.square() + tail.square()
-    real, imaginary = relation.chunk(2, -1)
-    moduli = (real.square() + imaginary.square()).repeat(1, 2)
-    return (entities * (1.0 + 3.0 * moduli)).sum(-1) / 2
-
-
-def cubed(x: Float[Tensor, "batch width"]) -> Float[Tensor, " batch"]:
-    """‖x‖³₃: the sum of the cubed moduli.
-
-    >>> cubed(torch.tensor([[3.0, 4.0]])).item()
-    125.0
-    """
-    real, imaginary = x.chunk(2, -1)
-    return (real.square() + imaginary.square()).pow(1.5).sum(-1)
+    return losses
 
 
 def subsampling_weights(triples: Int[Tensor, "n 3"], relations: int) -> Float[Tensor, " n"]:
@@ -141,13 +112,3 @@ def subsampling_weights(triples: Int[Tensor, "n 3"], relations: int) -> Float[Te
     weight = (counts[0] + counts[1]).double().rsqrt()
     result: Tensor = (weight / weight.mean()).float()
     return result
-
-
-def make_model(options: KgeOptions, entities: int, relations: int, members: int = 1) -> Kge:
-    """An embedding, or several side by side, with the weights that the options' seed gives."""
-    dimension = members * options.dimension
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(options.seed)
-        if options.kind == "rotate":
-            return RotatE(entities, relations, dimension, options.margin)
-        return ComplEx(entities, relations, dimension)

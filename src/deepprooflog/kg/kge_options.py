@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from deepprooflog.learn.options import MOST, check, option
 
-KINDS = ("rotate", "complex")
-
 
 @dataclass(frozen=True)
 class KgeOptions:
@@ -21,7 +19,7 @@ class KgeOptions:
     try: dimension=1
     """
 
-    kind: str = option("complex", "of the score", choices=KINDS)
+    kind: str = option("complex", "of the score, by a name in `kge_models.BY_NAME`")
     dimension: int = option(
         128, "complex numbers in an entity's vector", at_least=1, at_most=65_536
     )

@@ -18,17 +18,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.kge import ComplEx, Kge
+from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_known import KnownTriples, check_triples
-from deepprooflog.kg.kge_loss import (
-    Side,
-    adversarial_loss,
-    draw,
-    known_negatives,
-    make_model,
-    one_against_all,
-    subsampling_weights,
-)
+from deepprooflog.kg.kge_loss import subsampling_weights
+from deepprooflog.kg.kge_models import make_model
 from deepprooflog.kg.kge_options import KgeOptions, fading
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.captured import CapturedStep
@@ -242,26 +235,11 @@ def objective(
     weights = subsampling_weights(triples, model.relations) if options.subsampling else None
     known = KnownTriples.of(triples, entities=model.entities, relations=model.relations)
 
-    def adversarial(side: Side) -> Float[Tensor, " batch"]:
-        left_out = known_negatives(known, side) if options.filtered else None
-        return adversarial_loss(model, side, options.temperature, left_out)
-
-    def against_all(batch: Int[Tensor, "batch 3"]) -> Float[Tensor, " batch"]:
-        assert isinstance(model, ComplEx)
-        return one_against_all(model, batch, options.n3, options.dura)
-
-    if options.compiled:
-        adversarial = torch.compile(adversarial, dynamic=False)
-        against_all = torch.compile(against_all, dynamic=False)
+    each = model.objective(options, known)
 
     def losses(batch: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-        chosen = triples[batch]
-        if isinstance(model, ComplEx):
-            each = against_all(chosen)
-        else:
-            parts = [adversarial(side) for side in draw(chosen, model.entities, options)]
-            each = torch.cat(parts) if options.sides == "split" else torch.stack(parts).mean(0)
-        return each if weights is None else each * weights[batch]
+        loss: Tensor = each(triples[batch])
+        return loss if weights is None else loss * weights[batch]
 
     return losses
 

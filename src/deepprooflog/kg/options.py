@@ -17,8 +17,9 @@ from typing import ClassVar
 
 from deepprooflog.device import DEVICES
 from deepprooflog.errors import DataError
+from deepprooflog.kg import kge_models
 from deepprooflog.kg.exact_options import ExactOptions
-from deepprooflog.kg.kge_options import KINDS, KgeOptions
+from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.learn.options import MOST, MOST_THREADS, check, option, section
 from deepprooflog.score import aggregate, atoms
@@ -66,7 +67,7 @@ class PriorOptions(KgeOptions):
 
     kind: str = option(
         "complex", "the embedding's score; none: no prior",
-        choices=(*KINDS, NO_PRIOR),
+        choices=(*kge_models.BY_NAME, NO_PRIOR),
     )  # fmt: skip
     from_run: str = option("", "a run whose prior is used; empty: train one")
     members: int = option(1, "embeddings from as many seeds, side by side", at_least=1, at_most=64)

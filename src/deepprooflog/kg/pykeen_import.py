@@ -16,7 +16,9 @@ from jaxtyping import Complex
 from torch import Tensor
 
 from deepprooflog.errors import DataError, ModelError
-from deepprooflog.kg.kge import ComplEx, Kge, RotatE
+from deepprooflog.kg.kge import Kge
+from deepprooflog.kg.kge_complex import ComplEx
+from deepprooflog.kg.kge_rotate import RotatE
 
 # How far from 1 the modulus of a rotation may be: float32 rounding.
 UNIT = 1e-4

@@ -17,7 +17,7 @@ from deepprooflog.kg.evidence import Evidence
 from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_joined import joined
 from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_loss import make_model
+from deepprooflog.kg.kge_models import BY_NAME, make_model
 from deepprooflog.kg.kge_training import train_kge
 from deepprooflog.kg.options import NO_PRIOR, GraphOptions
 from deepprooflog.kg.triples import Graph
@@ -103,14 +103,13 @@ def embedding_of(state: Mapping[str, Any], path: Path, graph: Graph, options: Gr
             hint=f"prior={state['model']} and prior.members times prior.dimension = "
             f"{state['dimension']}",
         )  # fmt: skip
-    if options.prior.kind == "rotate" and state["margin"] != options.prior.margin:
-        # The margin is the scale on which phases are learned: with another they are others.
-        raise DataError(
-            f"a prior of margin {state['margin']:g}", file=str(path),
-            hint=f"prior.margin={state['margin']:g}",
-        )  # fmt: skip
-    members = options.prior.members
-    kge = make_model(options.prior, len(graph.entities), len(graph.relations), members)
+    for name in BY_NAME[options.prior.kind].weights_depend_on:
+        if state[name] != getattr(options.prior, name):
+            raise DataError(
+                f"a prior of {name} {state[name]:g}", file=str(path),
+                hint=f"prior.{name}={state[name]:g}",
+            )  # fmt: skip
+    kge = make_model(options.prior, len(graph.entities), len(graph.relations), dimension)
     try:
         checkpoint.restore_module(kge, state["prior"])
     except Exception as error:
