@@ -11,8 +11,9 @@ import pytest
 from deepprooflog.cli import main
 
 SMALL = [
-    "data=village", "prior_dimension=8", "prior_steps=30", "prior_batch=128", "steps=4", "look=2",
-    "batch=16", "negatives=4", "nesting=1", "looked_at=10", "test=20", "dimension=8", "threads=1",
+    "data=village", "prior.dimension=8", "prior.steps=30", "prior.batch=128", "exact.steps=4",
+    "exact.validate_every=2", "exact.batch=16", "exact.negatives=4", "search.nesting=1",
+    "evaluation.validation_size=10", "evaluation.test_size=20", "policy.dimension=8", "threads=1",
 ]  # fmt: skip
 
 

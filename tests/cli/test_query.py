@@ -17,7 +17,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A run that has hardly learned: its sums are uncertain."""
     pytest.importorskip("sklearn", reason="scikit-learn brings the 8 × 8 digits")
     out = str(tmp_path_factory.mktemp("runs") / "run")
-    small = ["--set", "sums=24", "--set", "epochs=3", "--set", "batch=4"]
+    small = ["--set", "sums=24", "--set", "training.epochs=3", "--set", "training.batch=4"]
     assert main(["train", "digits-addition", *small, "--out", out, "--json"]) == 0
     return out
 

@@ -9,7 +9,7 @@ import pytest
 
 from deepprooflog.cli import main
 
-SMALL = ["--set", "sums=12", "--set", "epochs=2", "--set", "batch=4"]
+SMALL = ["--set", "sums=12", "--set", "training.epochs=2", "--set", "training.batch=4"]
 
 
 @pytest.fixture(autouse=True)

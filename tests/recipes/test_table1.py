@@ -8,7 +8,7 @@ import pytest
 
 from deepprooflog.recipes.table1 import main
 
-SMALL = ["--recipe", "digits-addition", "--set", "sums=12", "--set", "epochs=1"]
+SMALL = ["--recipe", "digits-addition", "--set", "sums=12", "--set", "training.epochs=1"]
 
 
 def test_rows_and_repetition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

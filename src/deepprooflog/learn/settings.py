@@ -85,8 +85,11 @@ def settings(
             _suggest(name, typed, f.metadata["choices"], where)
             refuse(name, typed, kind, f.metadata, f"{where}: ")
             result[key] = typed
-    moved = [f"{name} is now {' and '.join(old_names[name])}" for name in dict.fromkeys(
-        names.values()) if name in old_names]  # fmt: skip
+    moved = [
+        f"{name} is now {' and '.join(old_names[name])}"
+        for name in dict.fromkeys(names.values())
+        if name in old_names
+    ]
     if moved and notice:
         warnings.warn(f"{where}: {', '.join(moved)}", Notice, stacklevel=3)
     return result
@@ -199,9 +202,9 @@ def _unknown(options: type, name: str, where: str) -> DataError:
     mains = [name for name, f in sections(options).items() if f.metadata["main"]]
     meant |= {key: [key] for key in (*keys, *mains)}
     short = name[:80]
-    near = get_close_matches(short, meant, n=1) or get_close_matches(
-        short.rpartition(".")[2], meant, n=1
-    )
+    last = short.rpartition(".")[2]
+    near = [last] if last in meant else get_close_matches(short, meant, n=1)
+    near = near or get_close_matches(last, meant, n=1)
     hint = " or ".join(meant[near[0]]) if near else "dprl train RECIPE --set help"
     return DataError(f"{where}: there is no option {short}", hint=hint)
 

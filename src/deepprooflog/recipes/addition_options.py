@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from deepprooflog.device import DEVICES
@@ -13,8 +12,6 @@ from deepprooflog.learn.options import MOST, MOST_THREADS, check, option, sectio
 from deepprooflog.learn.settings import build, settings
 from deepprooflog.recipes.recipe import NOT_OPTIONS, Recipe
 from deepprooflog.recipes.training_options import TrainingOptions
-
-NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,7 @@ class AdditionOptions:
 
 
 def resolve(
-    recipe: Recipe, given: Mapping[str, object], kept: Mapping[str, object] = NOTHING
+    recipe: Recipe, given: Mapping[str, object], kept: Mapping[str, object] | None = None
 ) -> AdditionOptions:
     """A recipe's options, its case's for this n and method, those a run kept, then those given.
 
@@ -116,7 +113,7 @@ def resolve(
     >>> resolve(read_recipe("mnist-addition"), {"n": "15", "training.epochs": "3"}).training.epochs
     3
     """
-    mine: dict[str, Any] = settings(AdditionOptions, kept, "config.json", notice=False)
+    mine: dict[str, Any] = settings(AdditionOptions, kept or {}, "config.json", notice=False)
     mine |= settings(AdditionOptions, given, "--set")
     values: dict[str, Any] = settings(AdditionOptions, recipe.options, recipe.file)
     chosen = build(AdditionOptions, {**values, **mine})

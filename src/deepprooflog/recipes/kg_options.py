@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from deepprooflog.kg.options import GraphOptions
 from deepprooflog.learn.settings import build, settings
 from deepprooflog.recipes.recipe import Recipe
 
-NOTHING: Mapping[str, object] = MappingProxyType({})
-
 
 def resolve(
-    recipe: Recipe, given: Mapping[str, object], kept: Mapping[str, object] = NOTHING
+    recipe: Recipe, given: Mapping[str, object], kept: Mapping[str, object] | None = None
 ) -> GraphOptions:
     """A recipe's options, then those that a run kept, then those given.
 
@@ -22,6 +19,6 @@ def resolve(
     'rotate'
     """
     values = settings(GraphOptions, recipe.options, recipe.file)
-    values |= settings(GraphOptions, kept, "config.json", notice=False)
+    values |= settings(GraphOptions, kept or {}, "config.json", notice=False)
     values |= settings(GraphOptions, given, "--set")
     return build(GraphOptions, values)
