@@ -13,9 +13,9 @@ from typing import Any
 import torch
 
 from deepprooflog.errors import ProofLogError
-from deepprooflog.kg import exact_learner, ppo_learner
 from deepprooflog.learn import checkpoint
-from deepprooflog.recipes import addition_run, kg_prior, kg_run, training
+from deepprooflog.learn.run import loop
+from deepprooflog.recipes import addition_run, kg_prior, kg_run
 from deepprooflog.recipes.folder import open_run
 from fuzz.damage import damaged
 from fuzz.rounds import Rounds, Tally
@@ -57,13 +57,12 @@ def spoil(rounds: Rounds, damage: Damage) -> Tally:
 
 def readers(run: SmallRun) -> dict[str, Read]:
     """What reads each file of a run; some read more than their own file."""
-    shape = {"digits": training.SHAPE, "village": exact_learner.SHAPE, "ppo": ppo_learner.SHAPE}
     every: dict[str, Read] = {
         "config.json": lambda folder: open_run(folder).config(),
         "result.json": lambda folder: run.train(run.recipe, {}, folder, resume=True),
         "metrics.jsonl": lambda folder: run.train(run.recipe, {}, folder, resume=True),
         "curves.svg": lambda folder: run.train(run.recipe, {}, folder, resume=True),
-        "checkpoint.pt": lambda folder: checkpoint.load(folder / "checkpoint.pt", shape[run.name]),
+        "checkpoint.pt": lambda folder: checkpoint.load(folder / "checkpoint.pt", loop.SHAPE),
     }
     if run.name == "digits":
         every["checkpoint.pt:model"] = _weights_of_digits

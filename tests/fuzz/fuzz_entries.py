@@ -14,18 +14,18 @@ from typing import Any
 import torch
 
 from deepprooflog.errors import ProofLogError
-from deepprooflog.kg.domains import ANYONE
-from deepprooflog.kg.exact_learner import ExactLearning
+from deepprooflog.kg.exact_learner import ExactObjective, exact_loop
 from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.kge_models import make_model
 from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.kge_training import KgeTraining
+from deepprooflog.kg.kge_training import kge_loop
 from deepprooflog.kg.options import GraphOptions
-from deepprooflog.kg.ppo_learner import PpoLearning
+from deepprooflog.kg.ppo_learner import PpoTrainer, ppo_loop
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run.loop import Loop
 from deepprooflog.learn.settings import options_from
 from deepprooflog.recipes.addition import look, objective, prepare
 from deepprooflog.recipes.addition_options import AdditionOptions
@@ -109,14 +109,29 @@ class Half(Progress):
             raise KeyboardInterrupt
 
 
-def _half(learning: Any, after: int, path: Path, *given: Any) -> dict[str, Any]:
+def _half(loop: Loop, after: int) -> dict[str, Any]:
+    assert loop.path is not None
     try:
-        learning.train(Half(after), *given)
+        loop.run(Half(after))
     except KeyboardInterrupt:
-        learning.save(path)
-    state = checkpoint.load(path, {})
-    path.unlink()
+        loop.save()
+    state = checkpoint.load(loop.path, {})
+    loop.path.unlink()
     return state
+
+
+def _case(name: str, make: Callable[[Path], Loop], after: int, path: Path) -> Case:
+    def begun(path: Path) -> Loop:
+        torch.manual_seed(0)
+        return make(path)
+
+    def go_on(path: Path) -> None:
+        with torch.random.fork_rng():
+            loop = begun(path)
+            loop.resume()
+            loop.run(Progress(loop.steps))
+
+    return Case(name, _half(begun(path), after), go_on)
 
 
 def _kge(path: Path) -> Case:
@@ -125,19 +140,10 @@ def _kge(path: Path) -> Case:
         kind="rotate", dimension=2, steps=4, batch=8, negatives=2, validate_every=2
     )
     triples = torch.from_numpy(graph.train)
-
-    def learning(path: Path | None) -> KgeTraining:
-        torch.manual_seed(0)
-        model = make_model(options, len(graph.entities), len(graph.relations))
-        return KgeTraining(model, triples, options, None, path)
-
-    def go_on(path: Path) -> None:
-        with torch.random.fork_rng():
-            fresh = learning(path)
-            fresh.resume()
-            fresh.train(Progress(4))
-
-    return Case("kge", _half(learning(path), 3, path), go_on)
+    sizes = len(graph.entities), len(graph.relations)
+    return _case(
+        "kge", lambda p: kge_loop(make_model(options, *sizes), triples, options, None, p), 3, path
+    )
 
 
 def _prover() -> tuple[Any, Any]:
@@ -152,17 +158,10 @@ def _exact(path: Path) -> Case:
     graph, make = _prover()
     options = ExactOptions(steps=4, batch=4, negatives=1, validate_every=2)
 
-    def learning(path: Path | None) -> ExactLearning:
-        torch.manual_seed(0)
-        return ExactLearning(make(), graph, graph.valid, options, lambda _: 0.5, path, ANYONE)
+    def learning(path: Path) -> Loop:
+        return exact_loop(ExactObjective(make(), graph, graph.valid, options), lambda _: 0.5, path)
 
-    def go_on(path: Path) -> None:
-        with torch.random.fork_rng():
-            fresh = learning(path)
-            fresh.resume()
-            fresh.train(Progress(4), None)
-
-    return Case("exact", _half(learning(path), 3, path, None), go_on)
+    return _case("exact", learning, 3, path)
 
 
 def _ppo(path: Path) -> Case:
@@ -178,16 +177,10 @@ def _ppo(path: Path) -> Case:
         validate_every=2,
     )
 
-    def learning(path: Path | None) -> PpoLearning:
-        torch.manual_seed(0)
-        return PpoLearning(make(), graph, graph.valid, options, lambda _: 0.5, path)
+    def learning(path: Path) -> Loop:
+        return ppo_loop(PpoTrainer(make(), graph, graph.valid, options), lambda _: 0.5, path)
 
-    def go_on(path: Path) -> None:
-        fresh = learning(path)
-        fresh.resume()
-        fresh.train(Progress(3))
-
-    return Case("ppo", _half(learning(path), 1, path), go_on)
+    return _case("ppo", learning, 1, path)
 
 
 def _digits(path: Path) -> Case:
@@ -198,19 +191,9 @@ def _digits(path: Path) -> Case:
     )
     task = prepare(options, torch.device("cpu"))
     lesson = Lesson(
-        task.model, objective(options, task), torch.arange(task.training),
-        lambda: look(options, task), str, lambda share: None, False,
+        task.model, objective(options, task), task.training, lambda: look(options, task), str,
+        lambda share: None, False,
     )  # fmt: skip
-
-    def learning(path: Path) -> Training:
-        return Training(lesson, options.training, RunFolder(path.parent))
-
-    def go_on(path: Path) -> None:
-        with torch.random.fork_rng():
-            fresh = learning(path)
-            fresh.resume()
-            fresh.train(Progress(6))
-
-    half = learning(path)
-    half.save = lambda *_: Training.save(half)  # type: ignore[method-assign]
-    return Case("digits", _half(half, 4, path), go_on)
+    return _case(
+        "digits", lambda p: Training(lesson, options.training, RunFolder(p.parent)).loop, 4, path
+    )

@@ -11,9 +11,8 @@ import time
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from deepprooflog.kg import exact_learner
 from deepprooflog.learn import checkpoint
-from deepprooflog.recipes import training
+from deepprooflog.learn.run import loop
 from fuzz.fuzz_checkpoints import same
 from fuzz.rounds import Rounds, Tally
 from fuzz.small_runs import VILLAGE
@@ -45,7 +44,7 @@ def attack(rounds: Rounds) -> Tally:
                 began = time.monotonic()
                 ended = _child(context, recipe, out, False)
                 ended.join(LONGEST)
-                whole[recipe] = learned(out, recipe), time.monotonic() - began
+                whole[recipe] = learned(out), time.monotonic() - began
             out = Path(base) / str(number)
             case = f"{recipe}: "
             held = True
@@ -64,22 +63,21 @@ def attack(rounds: Rounds) -> Tally:
             process = _child(context, recipe, out, (out / "config.json").exists())
             process.join(LONGEST)
             held = held and process.exitcode == 0 and not _left_over(out)
-            held = held and same(learned(out, recipe), whole[recipe][0])
+            held = held and same(learned(out), whole[recipe][0])
             tally.record(held, case + f"then {process.exitcode} {_left_over(out)}")
             if held:
                 shutil.rmtree(out)
     return tally
 
 
-def learned(out: Path, recipe: str) -> object:
+def learned(out: Path) -> object:
     """What a run has learned, but for the seconds."""
-    name, shape = ("model", training.SHAPE) if recipe != "kg" else ("policy", exact_learner.SHAPE)
     try:
-        state = checkpoint.load(out / "checkpoint.pt", shape)
+        state = checkpoint.load(out / "checkpoint.pt", loop.SHAPE)
     except Exception as error:
         return str(error)
     rows = [{k: v for k, v in row.items() if k != "seconds"} for row in state["history"]]
-    return state[name], state["optimizer"]["state"], state["best"], state["random"], rows
+    return state["trainer"], state["best"], state["random"], rows
 
 
 def _left_over(out: Path) -> list[str]:
@@ -97,7 +95,7 @@ def _child(
 
 
 def _train(recipe: str, out: str, resume: bool) -> None:
-    """What the process does: `dprl train`, with a checkpoint after each look."""
+    """What the process does: `dprl train`, with a checkpoint after each step."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     null = os.open(os.devnull, os.O_WRONLY)
@@ -106,11 +104,9 @@ def _train(recipe: str, out: str, resume: bool) -> None:
     import torch
 
     from deepprooflog.cli import main
-    from deepprooflog.kg import kge_training
 
     torch.set_num_threads(1)
-    for module in (training, exact_learner, kge_training):
-        module.SECONDS_BETWEEN_CHECKPOINTS = 0.0  # type: ignore[attr-defined]
+    loop.SECONDS_BETWEEN_CHECKPOINTS = 0.0
     given = [f"--set={key}={value}" for key, value in RUNS[recipe].items()]
     more = ["--resume"] if resume else given
     os._exit(main(["train", recipe, "--out", out, "--json", *more]))

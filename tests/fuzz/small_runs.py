@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from deepprooflog.recipes import addition_run, kg_run, training
+from deepprooflog.recipes import addition_run, kg_run
 
 DIGITS = {"n": 1, "sums": 12, "epochs": 2, "batch": 4, "average": 0.9, "augment": "none"}
 VILLAGE = {
@@ -61,6 +61,3 @@ def _cleaned(base: Path) -> None:
     import atexit
 
     atexit.register(shutil.rmtree, base, ignore_errors=True)
-
-
-assert training.SECONDS_BETWEEN_CHECKPOINTS > 0

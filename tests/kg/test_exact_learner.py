@@ -18,6 +18,7 @@ from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Limits, Prover
 from deepprooflog.kg.rules import parse_rules
 from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.learn.run import loop
 from deepprooflog.score.embedding import Embedding
 
 # Of the two rules only the first leads from mothers to parents; the second proves the negatives.
@@ -89,13 +90,11 @@ def test_an_interrupted_run_goes_on_bit_by_bit(tmp_path: Path) -> None:
         if row["step"] == 8:
             raise Killed
 
-    from deepprooflog.kg import exact_learner
-
     cut = prover_of(graph)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact_learner, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+        patch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
         with pytest.raises(Killed):
-            train_exact(cut, graph, parents, options, path=tmp_path / "cut.pt", seen=kill)
+            train_exact(cut, graph, parents, options, path=tmp_path / "cut.pt", on_row=kill)
     again = prover_of(graph, seed=5)
     found = train_exact(again, graph, parents, options, path=tmp_path / "cut.pt")
     assert [row["step"] for row in found.history] == [4.0, 8.0, 12.0]

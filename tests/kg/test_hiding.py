@@ -105,7 +105,7 @@ def test_a_policy_learns_the_road_that_is_left() -> None:
         prover = prover_of(graph, ROADS)
         train_exact(
             prover, graph, positives, options, candidates=Candidates(("tail",), regions),
-            within=None if hiding is None else hiding.prover,
+            prover_for=None if hiding is None else hiding.prover,
         )  # fmt: skip
         success.append(prover(torch.from_numpy(graph.valid)).success.mean().item())
     # d borders c of its own region and a of another: half is what can be had.

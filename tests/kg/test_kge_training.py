@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg import kge_training
 from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.kge_models import make_model
 from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.kge_training import KgeTraining, Stream, TrainedKge, objective, train_kge
+from deepprooflog.kg.kge_training import TrainedKge, kge_loop, objective, train_kge
+from deepprooflog.learn.minibatch import BatchStream
+from deepprooflog.learn.run import loop
 
 RING, TURNS = 24, (1, 5, 12)  # 12 is its own inverse: a symmetric relation
 
@@ -96,10 +97,10 @@ def test_a_step_of_the_optimizer_is_adams_by_hand() -> None:
     model = make_model(options, RING, 3)
     before = model.entity.detach().clone()
     state = torch.get_rng_state()
-    KgeTraining(model, train, options, None, None).train()
+    kge_loop(model, train, options).run()
     torch.set_rng_state(state)
     other = make_model(options, RING, 3)
-    batch = Stream(len(train), torch.device("cpu")).take(options.batch)
+    batch = BatchStream(len(train), torch.device("cpu")).take(options.batch)
     objective(other, train, options)(batch).mean().backward()
     grad = other.entity.grad
     assert grad is not None and (grad != 0).any()
@@ -128,7 +129,7 @@ SHORT = replace(ROTATE, steps=60, validate_every=15)
 def test_interrupted_and_resumed_bit_by_bit(
     options: KgeOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kge_training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     whole = run(None, options)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "kge.pt", options, [])
@@ -163,7 +164,7 @@ def test_a_finished_run_is_not_trained_further(tmp_path: Path) -> None:
 def test_early_stopping_keeps_the_best_weights() -> None:
     """With a validation that falls from the second look on, patience 2 ends the fourth."""
     train, _ = ring()
-    values = iter([0.4, 0.9, 0.5, 0.3, 0.2])
+    values = iter([0.1, 0.4, 0.9, 0.5, 0.3, 0.2])
     seen: list[Tensor] = []
 
     def validate(model: Kge) -> float:
@@ -172,8 +173,8 @@ def test_early_stopping_keeps_the_best_weights() -> None:
 
     options = replace(ROTATE, steps=100, validate_every=10, patience=2)
     found = train_kge(train, entities=RING, relations=3, options=options, validate=validate)
-    assert (found.steps, found.best_step, len(seen)) == (40, 20, 4)
-    assert torch.equal(found.model.entity, seen[1])
+    assert (found.steps, found.best_step, len(seen)) == (40, 20, 5)
+    assert torch.equal(found.model.entity, seen[2])
 
 
 def test_checkpoints_that_do_not_fit_are_refused(tmp_path: Path) -> None:
@@ -190,7 +191,7 @@ def test_checkpoints_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_stream_visits_everything_equally_often() -> None:
-    stream = Stream(7, torch.device("cpu"))
+    stream = BatchStream(7, torch.device("cpu"))
     seen = torch.cat([stream.take(size) for size in (3, 5, 20, 1, 6)])
     assert seen.bincount(minlength=7).tolist() == [5] * 7
     assert all(len(set(seen[i : i + 7].tolist())) == 7 for i in range(0, 35, 7))

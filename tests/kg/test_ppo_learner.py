@@ -11,14 +11,13 @@ import pytest
 import torch
 
 from deepprooflog.errors import DataError, ModelError
-from deepprooflog.kg import ppo_learner
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
 from deepprooflog.kg.domains import Candidates
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.kge_complex import ComplEx
 from deepprooflog.kg.negatives import training_negatives
-from deepprooflog.kg.ppo_learner import PpoLearning, environment_of, policy_of, train_ppo
+from deepprooflog.kg.ppo_learner import PpoTrainer, environment_of, policy_of, train_ppo
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.program import database_of, program_of
 from deepprooflog.kg.prover import Limits, Prover
@@ -26,6 +25,7 @@ from deepprooflog.kg.reading import SHIPPED
 from deepprooflog.kg.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.learn.rollout import collect_whole
+from deepprooflog.learn.run import loop
 from deepprooflog.relational.database import Believe
 from deepprooflog.score.embedding import Embedding
 from kg.bottom_up import levels, read_clauses, read_facts
@@ -152,7 +152,7 @@ def test_rollouts_succeed_as_often_as_p_success_says(believe_at: Believe) -> Non
     prover = made(TWO_WAYS, CHOICE, belief=prior, believe_at=believe_at, false_action=True)
     likes = TWO_WAYS.train[TWO_WAYS.train[:, 1] == TWO_WAYS.relation_ids["likes"]][:2]
     exact = success(prover, likes)
-    learning = PpoLearning(prover, TWO_WAYS, likes, PpoOptions(memory=False, positives=0))
+    learning = PpoTrainer(prover, TWO_WAYS, likes, PpoOptions(memory=False, positives=0))
     queries = learning.queries(0)
     count = 20_000
     positive = torch.arange(count) % 2
@@ -174,7 +174,7 @@ def test_a_coin_and_nothing_else() -> None:
     graph = graph_of([("a", "r", "b"), ("c", "r", "d")])
     prover = made(graph, nothing, belief=coin(graph, 0.3))
     assert success(prover, graph.train).tolist() == pytest.approx([0.3, 0.3])
-    learning = PpoLearning(prover, graph, graph.train, PpoOptions(positives=0))
+    learning = PpoTrainer(prover, graph, graph.train, PpoOptions(positives=0))
     rollout, _ = collect_whole(
         learning.learner.environment,
         learning.learner.policy,
@@ -189,7 +189,7 @@ def test_queries_of_an_iteration(village: tuple[Graph, Rules]) -> None:
     """As many negatives as positives, none of them in train, other ones in the next iteration."""
     graph, rules = village
     prover = made(graph, rules, constants="shared")
-    learning = PpoLearning(prover, graph, graph.train, SMALL)
+    learning = PpoTrainer(prover, graph, graph.train, SMALL)
 
     def triples(iteration: int) -> tuple[np.ndarray, np.ndarray, torch.Tensor]:
         queries = learning.queries(iteration)
@@ -213,7 +213,7 @@ def test_negatives_are_made_of_candidates(village: tuple[Graph, Rules]) -> None:
     """Only tails are replaced, and only by the first ten entities."""
     graph, rules = village
     few = Candidates(("tail",), np.arange(10))
-    learning = PpoLearning(made(graph, rules), graph, graph.train[:30], SMALL, candidates=few)
+    learning = PpoTrainer(made(graph, rules), graph, graph.train[:30], SMALL, candidates=few)
     queries = learning.queries(3)
     count = int(queries.label.sum())
     # A query is its goal's only atom: predicate, head, tail.
@@ -246,7 +246,7 @@ def test_resumed_as_if_never_killed(
 ) -> None:
     """Killed in the third iteration, resumed from the file: bit for bit the uninterrupted run."""
     graph, rules = village
-    monkeypatch.setattr(ppo_learner, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     whole = made(graph, rules, constants="shared", false_action=True)
     validate = mean_success(graph)
     reference = train_ppo(whole, graph, graph.train, SMALL, validate=validate)
@@ -258,11 +258,11 @@ def test_resumed_as_if_never_killed(
     path = tmp_path / "checkpoint.pt"
     first = made(graph, rules, constants="shared", false_action=True)
     with pytest.raises(Killed):
-        train_ppo(first, graph, graph.train, SMALL, validate=validate, path=path, seen=kill)
+        train_ppo(first, graph, graph.train, SMALL, validate=validate, path=path, on_row=kill)
     second = made(graph, rules, constants="shared", false_action=True, seed=5)
     rows: list[dict[str, float]] = []
     resumed = train_ppo(
-        second, graph, graph.train, SMALL, validate=validate, path=path, seen=rows.append
+        second, graph, graph.train, SMALL, validate=validate, path=path, on_row=rows.append
     )
     assert [row["step"] for row in rows] == [3.0, 4.0]
     assert torch.equal(weights(second), weights(whole))
@@ -274,11 +274,11 @@ def test_resumed_as_if_never_killed(
         }
 
 
-@pytest.mark.parametrize(("values", "best"), [([0.0, 2.0, 1.0, 1.0], 1), ([0.0, 2.0, 1.0, 2.0], 3)])
+@pytest.mark.parametrize(("values", "best"), [([0.0, 2.0, 1.0, 1.0], 1), ([0.0, 2.0, 1.0, 2.0], 1)])
 def test_the_best_weights_are_kept_and_patience_ends_a_run(
     village: tuple[Graph, Rules], values: list[float], best: int
 ) -> None:
-    """The highest of the looks, of equals the last; two looks without a higher one, and it ends."""
+    """The highest look, of equals the first; two looks without a higher one, and it ends."""
     graph, rules = village
     prover = made(graph, rules, constants="shared")
     told = iter(values)

@@ -19,6 +19,7 @@ from deepprooflog.cli import main
 from deepprooflog.errors import DataError, ModelError, Stopped
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run import loop
 from deepprooflog.recipes import addition_run, kg_run, lock, training
 from deepprooflog.recipes.addition import TASK
 from deepprooflog.recipes.addition_options import resolve
@@ -30,11 +31,11 @@ from fuzz.small_runs import DIGITS, VILLAGE
 pytest.importorskip("sklearn", reason="scikit-learn brings the 8 × 8 digits")
 
 CONFIG = {"recipe": "kg", "task": "kg", "options": {}}
-RUNS: dict[str, tuple[Any, str, dict[str, object], str]] = {
-    "digits": (addition_run.train, "digits-addition", {**DIGITS, "augment": "affine"}, "model"),
-    "village": (kg_run.train, "kg", {**VILLAGE, "steps": 4, "look": 2}, "policy"),
+RUNS: dict[str, tuple[Any, str, dict[str, object]]] = {
+    "digits": (addition_run.train, "digits-addition", {**DIGITS, "augment": "affine"}),
+    "village": (kg_run.train, "kg", {**VILLAGE, "steps": 4, "look": 2}),
     "ppo": (kg_run.train, "kg", {**VILLAGE, "learner": "ppo", "ppo_iterations": 2, "look": 2,
-                                 "ppo_episodes": 4}, "learner"),
+                                 "ppo_episodes": 4}),
 }  # fmt: skip
 
 
@@ -50,10 +51,10 @@ def _handlers() -> Iterator[None]:
         signal.signal(number, old)
 
 
-def state_of(out: Path, entry: str) -> Any:
-    state = checkpoint.load(out / "checkpoint.pt", {entry: dict, "best": dict, "history": list})
+def state_of(out: Path) -> Any:
+    state = checkpoint.load(out / "checkpoint.pt", loop.SHAPE)
     rows = [{k: v for k, v in row.items() if "second" not in k} for row in state["history"]]
-    return state[entry], state["best"], rows
+    return state["trainer"], state["best"], rows
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -61,7 +62,7 @@ def test_signals_save_the_step_in_hand(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Terminated, gone on with, interrupted, gone on with: the same run at last."""
-    train, recipe, options, entry = RUNS[name]
+    train, recipe, options = RUNS[name]
     train(recipe, options, tmp_path / "whole", progress=False)
     out = tmp_path / "stopped"
     steps = 0
@@ -83,28 +84,28 @@ def test_signals_save_the_step_in_hand(
         assert f"dprl train {recipe} --out {out} --resume" in str(stopped.value)
         assert not [p for p in out.iterdir() if p.name.startswith(".")]
     train(recipe, {}, out, resume=True, progress=False)
-    assert same(state_of(out, entry), state_of(tmp_path / "whole", entry))
+    assert same(state_of(out), state_of(tmp_path / "whole"))
 
 
 def test_a_signal_while_looking_does_not_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train, recipe, options, entry = RUNS["digits"]
+    train, recipe, options = RUNS["digits"]
     train(recipe, options, tmp_path / "whole", progress=False)
-    look, looks = training.Training._look, []
+    look, looks = training.Training._validate, []
 
-    def signalled(self: training.Training, epoch: int) -> dict[str, float]:
-        looks.append(epoch)
-        if len(looks) == 1:
+    def signalled(self: training.Training) -> tuple[float, dict[str, float]]:
+        looks.append(self.loop.step)
+        if len(looks) == 2:
             signal.raise_signal(signal.SIGINT)
-        return look(self, epoch)
+        return look(self)
 
-    monkeypatch.setattr(training.Training, "_look", signalled)
+    monkeypatch.setattr(training.Training, "_validate", signalled)
     with pytest.raises(Stopped):
         train(recipe, options, tmp_path / "run", progress=False)
     train(recipe, {}, tmp_path / "run", resume=True, progress=False)
-    assert looks[:2] == [1, 1]
-    assert same(state_of(tmp_path / "run", entry), state_of(tmp_path / "whole", entry))
+    assert looks[:3] == [0, 3, 3]
+    assert same(state_of(tmp_path / "run"), state_of(tmp_path / "whole"))
 
 
 def test_a_signal_before_anything_is_learned(
@@ -184,7 +185,7 @@ def test_a_full_disk_is_one_message(
 ) -> None:  # fmt: skip
     """At whichever file of a run: no half of it stays, and --out or --resume can be used again."""
     out = tmp_path / "run"
-    monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     given = [f"--set={key}={value}" for key, value in DIGITS.items()]
     arguments = ["train", "digits-addition", "--out", str(out), "--json"]
     with monkeypatch.context() as patch:

@@ -286,7 +286,7 @@ def test_an_interrupted_run_goes_on(
         return look
 
     out = tmp_path / "run"
-    monkeypatch.setattr("deepprooflog.kg.exact_learner.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("deepprooflog.learn.run.loop.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     with monkeypatch.context() as patch:
         patch.setattr("deepprooflog.recipes.kg_run.validation", interrupted)
         with pytest.raises(KeyboardInterrupt):

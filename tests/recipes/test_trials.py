@@ -39,7 +39,7 @@ def test_looks_now_and_then(tmp_path: Path) -> None:
     result = train_small(tmp_path / "run", epochs=5, look=2)
     looked = [row["epoch"] for row in rows(tmp_path / "run") if "validation_loss" in row]
     assert looked == [2, 4, 5]
-    assert result["best_epoch"] in looked
+    assert result["best_epoch"] in [0, *looked]
 
 
 def test_the_last_weights_can_be_kept(tmp_path: Path) -> None:
@@ -48,7 +48,8 @@ def test_the_last_weights_can_be_kept(tmp_path: Path) -> None:
     last = train_small(tmp_path / "last", keep="last", **settings)
     assert last["best_epoch"] == 6
     losses = [row["validation_loss"] for row in rows(tmp_path / "best")]
-    assert best["best_epoch"] == losses.index(min(losses)) + 1
+    assert min(losses) > 5, "so high a rate teaches nothing"
+    assert best["best_epoch"] == 0, "the untrained weights"
 
 
 def carries_of(total: list[int], n: int) -> list[set[int]]:

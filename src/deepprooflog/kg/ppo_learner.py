@@ -10,9 +10,10 @@ holds, so that after learning, as while validating, p_success is exact and no ro
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +24,23 @@ from torch import Tensor
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.domains import ANYONE, Candidates
-from deepprooflog.kg.exact_learner import Learned, Validate
+from deepprooflog.kg.exact_learner import Validate
 from deepprooflog.kg.negatives import training_negatives
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.proofs import program_with_facts
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn import checkpoint
-from deepprooflog.learn.interrupt import Stop, stopping
 from deepprooflog.learn.on_policy import Losses, Report
 from deepprooflog.learn.ppo import ppo_learner
 from deepprooflog.learn.progress import Progress
 from deepprooflog.learn.rollout import Tally
+from deepprooflog.learn.run.loop import Learned, Loop, Row, Trainer, seeded
 from deepprooflog.learn.scalars import Scalars
 from deepprooflog.mdp.environment import Environment, Queries
 from deepprooflog.mdp.policy import Policy, process_of
 from deepprooflog.relational.goals import Goals
 from deepprooflog.score.embedding import Embedding
-
-SECONDS_BETWEEN_CHECKPOINTS = 30.0
-SHAPE: checkpoint.Shape = {
-    "learner": dict, "best": dict, "history": list, "seconds": float, "reports": list,
-    "missing": int,
-}  # fmt: skip
 
 
 def train_ppo(
@@ -57,27 +52,45 @@ def train_ppo(
     validate: Validate | None = None,
     path: Path | None = None,
     progress: Progress | None = None,
-    seen: Callable[[dict[str, float]], object] | None = None,
+    on_row: Callable[[Row], object] | None = None,
     scalars: Path | None = None,
     candidates: Candidates = ANYONE,
 ) -> Learned:
     """Train the prover's policy on positives and sampled negatives; the prior stays as it is.
 
-    `path` is the checkpoint, gone on from where there is one; `seen` gets each line of history, and
-    the folder `scalars` the curves of every iteration, for TensorBoard. Steps are iterations;
+    `path` is the checkpoint, gone on from where there is one; `on_row` gets each row of history,
+    and the folder `scalars` the curves of every iteration, for TensorBoard. Steps are iterations;
     `candidates` are what negatives are made of.
     """
     if not len(positives):
         raise DataError("there are no triples to learn from")
-    learning = PpoLearning(prover, graph, positives, options, validate, path, candidates)
-    learning.resume()
-    done = learning.learner.iteration
-    curves = None if scalars is None else Scalars(scalars, done)
-    try:
-        return learning.train(progress or Progress(options.iterations, done=done), seen, curves)
-    finally:
-        if curves is not None:
-            curves.close()
+    with seeded(options.seed, prover.device), ExitStack() as stack:
+        trainer = PpoTrainer(prover, graph, positives, options, candidates)
+        loop = ppo_loop(trainer, validate, path)
+        loop.resume()
+        if scalars is not None:
+            trainer.scalars = stack.enter_context(closing(Scalars(scalars, loop.step)))
+        told_row = partial(_tell_row, trainer.scalars, on_row)
+        return loop.run(progress or Progress(options.iterations), told_row)
+
+
+def _tell_row(scalars: Scalars | None, on_row: Callable[[Row], object] | None, row: Row) -> None:
+    if scalars is not None and "validation" in row:
+        scalars.write(int(row["step"]), {"validation": row["validation"]})
+    if on_row is not None:
+        on_row(row)
+
+
+def ppo_loop(
+    trainer: PpoTrainer, validate: Validate | None = None, path: Path | None = None
+) -> Loop:
+    """The training of a prover's policy, before its first iteration."""
+    prover, options = trainer.prover, trainer.options
+    return Loop(
+        trainer, steps=options.iterations, row_every=options.validate_every, patience=options.patience,
+        validate=None if validate is None else lambda: float(validate(prover)),
+        path=path, options=asdict(options), unit="iteration", fits="graph",
+    )  # fmt: skip
 
 
 # -- the process -----------------------------------------------------------------------------------
@@ -124,8 +137,8 @@ def policy_of(prover: Prover) -> Policy:
 # -- a run -----------------------------------------------------------------------------------------
 
 
-class PpoLearning:
-    """The state of a run, from its first iteration or from a checkpoint."""
+class PpoTrainer(Trainer):
+    """Iterations of PPO on the labelled queries of a graph."""
 
     def __init__(
         self,
@@ -133,36 +146,16 @@ class PpoLearning:
         graph: Graph,
         positives: Int64[np.ndarray, "n 3"],
         options: PpoOptions,
-        validate: Validate | None = None,
-        path: Path | None = None,
         candidates: Candidates = ANYONE,
     ) -> None:
         self.prover, self.graph, self.positives = prover, graph, positives
-        self.options, self.validate, self.path = options, validate, path
-        self.candidates = candidates
-        self.device = prover.device
+        self.options, self.candidates = options, candidates
+        self.module = prover.policy
         environment = environment_of(prover, memory=options.memory)
         self.learner = ppo_learner(environment, policy_of(prover), options)
-        self.best: dict[str, Any] = {
-            "value": float("nan"), "step": 0, "improved": 0, "weights": {},
-        }  # fmt: skip
-        self.history: list[dict[str, float]] = []
-        self.seconds = 0.0
-        self.reports: list[Report] = []  # the iterations since the last look
+        self.reports: list[Report] = []  # the iterations since the last row
         self.missing = 0  # negatives that were asked for and do not exist, in these
-
-    @property
-    def since(self) -> int:
-        """The iteration of the last look."""
-        return self.learner.iteration - len(self.reports)
-
-    @property
-    def stopped(self) -> bool:
-        """True when all iterations are done, or when patience has run out."""
-        done = self.since
-        waited = (done - self.best["improved"]) // self.options.validate_every
-        patience = self.options.patience if self.validate is not None else 0
-        return done >= self.options.iterations or 0 < patience <= waited
+        self.scalars: Scalars | None = None
 
     def queries(self, iteration: int) -> Queries:
         """The labelled queries of an iteration, decided by the seed and its number alone."""
@@ -174,121 +167,45 @@ class PpoLearning:
             self.graph, rows, options.negatives, options.seed, iteration, self.candidates
         )
         self.missing += drawn.missing
-        triples = torch.from_numpy(np.concatenate([rows, drawn.triples])).to(self.device)
+        device = self.prover.device
+        triples = torch.from_numpy(np.concatenate([rows, drawn.triples])).to(device)
         goals: Goals = self.prover.goals(triples, leave_out=True)
-        label = torch.zeros(len(triples), dtype=torch.int64, device=self.device)
+        label = torch.zeros(len(triples), dtype=torch.int64, device=device)
         label[: len(rows)] = 1
         return Queries(goals, label)
 
-    def train(
-        self,
-        progress: Progress,
-        seen: Callable[[dict[str, float]], object] | None = None,
-        scalars: Scalars | None = None,
-    ) -> Learned:
-        """Run the iterations that are left."""
-        saved = time.perf_counter()
-        progress.begin(self.learner.iteration)
-        path = self.path
-        save = None if path is None else lambda: self.save(path)
-        with stopping(save, progress.close) as stop:
-            if not self.best["weights"] and self.validate is not None:
-                # The untrained policy is a candidate too.
-                with stop.looking():
-                    self._look(self.validate)
-            while not self.stopped:
-                began = time.perf_counter()
-                row = self._until_next_look(progress, scalars, stop)
-                self.seconds += time.perf_counter() - began
-                self.history.append({**row, "seconds": round(self.seconds, 3)})
-                if seen is not None:
-                    seen(self.history[-1])
-                late = time.perf_counter() - saved >= SECONDS_BETWEEN_CHECKPOINTS
-                if path is not None and (late or self.stopped):
-                    self.save(path)
-                    saved = time.perf_counter()
-                stop()
-        self.prover.policy.load_state_dict(self.best["weights"])
-        at, value = self.best["step"], self.best["value"]
-        return Learned(self.learner.iteration, at, value, self.seconds, self.history)
+    def step(self, done: int) -> str:
+        """One iteration: a rollout and an update."""
+        self.learner.iteration = done
+        self.reports.append(self.learner.learn(self.queries(done)))
+        latest = told(self.reports[-1:])
+        if self.scalars is not None:
+            self.scalars.write(done + 1, latest)
+        return (
+            f"{latest['steps_per_second']:,.0f} steps/s  proved {latest['proved_positives']:.1%} "
+            f"of positives, {latest['proved_negatives']:.1%} of negatives"
+        )
 
-    def _until_next_look(
-        self, progress: Progress, scalars: Scalars | None, stop: Stop
-    ) -> dict[str, float]:
-        options, learner = self.options, self.learner
-        every = options.validate_every
-        last = min(options.iterations, (self.since // every + 1) * every)
-        self.prover.train()
-        while learner.iteration < last:
-            self.reports.append(learner.learn(self.queries(learner.iteration)))
-            latest = told(self.reports[-1:])
-            if scalars is not None:
-                scalars.write(learner.iteration, latest)
-            progress.update(learner.iteration, self._line(latest))
-            stop()
-        missing = float(self.missing)
-        row = {"step": float(last), **told(self.reports), "missing_negatives": missing}
-        if self.validate is not None:
-            with stop.looking():
-                row["validation"] = self._look(self.validate)
-            if scalars is not None:
-                scalars.write(last, {"validation": row["validation"]})
-        elif last == options.iterations:
-            self.best |= {"step": last, "weights": self._weights()}
+    def row(self) -> Row:
+        """What the iterations since the last row did."""
+        row = {**told(self.reports), "missing_negatives": float(self.missing)}
         self.reports, self.missing = [], 0
         return row
 
-    def _line(self, latest: dict[str, float]) -> str:
-        looked = f"  validation {self.best['value']:.4f}" if self.best["weights"] else ""
-        return (
-            f"iteration {self.learner.iteration}/{self.options.iterations}  "
-            f"{latest['steps_per_second']:,.0f} steps/s  proved {latest['proved_positives']:.1%} "
-            f"of positives, {latest['proved_negatives']:.1%} of negatives{looked}"
-        )
+    def state(self) -> dict[str, Any]:
+        """The learner, and what the next row is made of."""
+        return {
+            "learner": self.learner.state_dict(),
+            "reports": [asdict(report) for report in self.reports],
+            "missing": self.missing,
+        }
 
-    def _look(self, validate: Validate) -> float:
-        self.prover.eval()
-        with torch.no_grad():
-            value = float(validate(self.prover))
-        step = self.learner.iteration
-        if value > self.best["value"] or not self.best["weights"]:
-            self.best |= {"value": value, "improved": step}
-        if value == self.best["value"]:
-            # Of equals the later is kept: a ranking may not tell them apart, p_success does.
-            self.best |= {"step": step, "weights": self._weights()}
-        return value
-
-    def _weights(self) -> dict[str, Tensor]:
-        return {k: v.detach().clone() for k, v in self.prover.policy.state_dict().items()}
-
-    def save(self, path: Path) -> None:
-        """Write a checkpoint."""
-        checkpoint.save(
-            path,
-            {
-                "learner": self.learner.state_dict(),
-                "best": self.best,
-                "history": self.history,
-                "options": asdict(self.options),
-                "seconds": self.seconds,
-                "reports": [asdict(report) for report in self.reports],
-                "missing": self.missing,
-            },
-        )
-
-    def resume(self) -> None:
-        """Go on from the checkpoint; from the beginning where there is none."""
-        state = checkpoint.resumed(self.path, SHAPE, asdict(self.options), self.device)
-        if state is None:
-            return
-        with checkpoint.fitting(self.path):
-            self.learner.load_state_dict(state["learner"])
-            self.best = checkpoint.restore_best(state["best"], self.best, self.prover.policy)
-            self.history = state["history"]
-            self.seconds, self.missing = state["seconds"], state["missing"]
-            self.reports = [_report(**row) for row in state["reports"]]
-            done, steps = self.learner.iteration, self.options.iterations
-            checkpoint.check_steps(self.best["step"], self.since, done, steps)
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a checkpoint's state."""
+        checkpoint.check(state, {"learner": dict, "reports": list, "missing": int})
+        self.learner.load_state_dict(state["learner"])
+        self.reports = [_report(**row) for row in state["reports"]]
+        self.missing = state["missing"]
 
 
 def _report(tally: dict[str, Any], losses: dict[str, Any], **rest: Any) -> Report:
@@ -302,6 +219,7 @@ def told(reports: list[Report]) -> dict[str, float]:
     """What some iterations did, as numbers for a table and for curves."""
     tallies = [report.tally for report in reports]
     losses = [report.losses for report in reports]
+    count = max(len(losses), 1)
     steps = sum(tally.steps for tally in tallies)
     ended = sum(tally.episodes for tally in tallies)
     positives = sum(tally.positives for tally in tallies)
@@ -314,11 +232,11 @@ def told(reports: list[Report]) -> dict[str, float]:
         "proved_negatives": sum(t.proved_negatives for t in tallies) / max(negatives, 1),
         "episodes": float(ended),
         "cut": float(sum(tally.cut for tally in tallies)),
-        "policy_loss": sum(loss.policy for loss in losses) / len(losses),
-        "value_loss": sum(loss.value for loss in losses) / len(losses),
-        "entropy": sum(loss.entropy for loss in losses) / len(losses),
-        "kl": max(loss.kl for loss in losses),
-        "clipped": sum(loss.clipped for loss in losses) / len(losses),
+        "policy_loss": sum(loss.policy for loss in losses) / count,
+        "value_loss": sum(loss.value for loss in losses) / count,
+        "entropy": sum(loss.entropy for loss in losses) / count,
+        "kl": max((loss.kl for loss in losses), default=0.0),
+        "clipped": sum(loss.clipped for loss in losses) / count,
         "steps_per_second": steps / max(seconds, 1e-9),
         "rollout_steps_per_second": steps / max(rollout, 1e-9),
     }

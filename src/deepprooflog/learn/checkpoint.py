@@ -64,19 +64,27 @@ def load(path: Path, shape: Shape, device: torch.device | str = "cpu") -> dict[s
         ) from None
     if not isinstance(state, dict) or not _same(state.get("format"), FORMAT):
         raise DataError(f"not a checkpoint of format {FORMAT}", file=str(path), hint=_ANEW)
-    _check(state, shape, path)
+    try:
+        check(state, shape)
+    except ValueError as error:
+        raise DataError(f"the checkpoint has {error}", file=str(path), hint=_ANEW) from None
     return state
 
 
-def _check(state: Mapping[str, Any], shape: Shape, path: Path) -> None:
+def check(state: Mapping[str, Any], shape: Shape) -> None:
+    """Refuse a state that lacks an entry, or has one of another type.
+
+    >>> check({"step": "one"}, {"step": int})
+    Traceback (most recent call last):
+    ...
+    ValueError: a 'step' that is not what it must be
+    """
     for key, kind in shape.items():
         if key not in state:
-            raise DataError(f"the checkpoint has no {key!r}", file=str(path), hint=_ANEW)
+            raise ValueError(f"no {key!r}")
         value = state[key]
         if not isinstance(value, kind) or isinstance(value, bool) or not _sound(key, value):
-            raise DataError(
-                f"the checkpoint's {key!r} is not what it must be", file=str(path), hint=_ANEW
-            )
+            raise ValueError(f"a {key!r} that is not what it must be")
 
 
 def _sound(key: str, value: Any) -> bool:
@@ -187,12 +195,6 @@ def _check_moments(kept: Mapping[str, Any], parameter: Tensor) -> None:
             raise ValueError(f"the optimizer's {key} has another shape or type")
     if kept and not 0 <= float(kept["step"]) < math.inf:
         raise ValueError("the optimizer has taken no number of steps")
-
-
-def check_steps(best: int, since: int, done: int, steps: int) -> None:
-    """The best step and the last look are not after the last step, nor that after the end."""
-    if not 0 <= best <= done or not 0 <= since <= done <= steps:
-        raise ValueError(f"step {done} of {steps}, the best {best}, looked at {since}")
 
 
 def restore_order(order: Any, n: int) -> Tensor:

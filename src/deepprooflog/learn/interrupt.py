@@ -12,11 +12,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from deepprooflog.errors import Stopped
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+Result = TypeVar("Result")
+
 TOLD = b"\nstopping when the step in hand is done and saved; once more stops at once\n"
 
 
@@ -48,16 +50,14 @@ class Stop:
             self.save()
             raise Stopped(signal=self.asked)
 
-    @contextmanager
-    def looking(self) -> Iterator[None]:
-        """Within, the state stays as it is, so that a signal need not wait."""
+    def looking(self, look: Callable[[], Result]) -> Result | None:
+        """What `look` finds; as it changes nothing, a signal need not wait: None where one came."""
         self.whole = True
         try:
-            yield
-        except Stopped:
-            self.whole = False
-            self.save()
-            raise
+            return look()
+        except Stopped as stopped:
+            self.asked = stopped.signal
+            return None
         finally:
             self.whole = False
 

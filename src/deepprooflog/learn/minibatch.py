@@ -1,4 +1,4 @@
-"""One guarded step down the gradient of a minibatch's mean loss.
+"""Minibatches, and one guarded step down the gradient of a minibatch's mean loss.
 
 A loss or gradient that is not finite is refused before the weights see it, with the example named
 where there is one to name. The host waits for the device once a step.
@@ -7,13 +7,14 @@ where there is one to name. The host waits for the device once a step.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
+from deepprooflog.learn import checkpoint
 
 Objective = Callable[[Tensor], Tensor]
 """The losses of some examples, or their mean: positions in the data set [batch] → [batch] or []."""
@@ -84,10 +85,28 @@ def shortened(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:half]}…{text[-half:]}"
 
 
-def batches(order: Int[Tensor, " examples"], size: int) -> Sequence[Int[Tensor, " batch"]]:
-    """An order of examples cut into minibatches; the last may be smaller.
+class BatchStream:
+    """Positions 0 … n−1 in one random order after another, cut into batches.
 
-    >>> [len(b) for b in batches(torch.arange(10), 4)]
-    [4, 4, 2]
+    With `epochs` a batch ends where its order ends: the last of each may be smaller.
+
+    >>> stream = BatchStream(10, torch.device("cpu"), epochs=True)
+    >>> [len(stream.take(4)) for _ in range(6)]
+    [4, 4, 2, 4, 4, 2]
     """
-    return [order[i : i + size] for i in range(0, len(order), size)]
+
+    def __init__(self, n: int, device: torch.device, *, epochs: bool = False) -> None:
+        self.n, self.device, self.epochs = n, device, epochs
+        self.order = torch.empty(0, dtype=torch.int64, device=device)
+
+    def take(self, size: int) -> Int[Tensor, " batch"]:
+        """The next positions."""
+        while len(self.order) < (1 if self.epochs else size):
+            fresh = torch.randperm(self.n, device=self.device)
+            self.order = torch.cat([self.order, fresh])
+        batch, self.order = self.order[:size], self.order[size:]
+        return batch
+
+    def restore(self, order: Int[Tensor, " rest"]) -> None:
+        """Continue with a checkpoint's order."""
+        self.order = checkpoint.restore_order(order, self.n).to(self.device)

@@ -177,6 +177,7 @@ class Learner:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where another learner of the same making stopped."""
+        checkpoint.check(state, {"policy": dict, "optimizer": dict, "iteration": int})
         checkpoint.restore_module(self.policy, state["policy"])
         checkpoint.restore_optimizer(self.optimizer, state["optimizer"])
         self.generator.set_state(state["generator"].cpu())

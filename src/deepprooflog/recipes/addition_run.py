@@ -67,8 +67,9 @@ def _train(
         task = prepare(options, device)
         compiled_in = time.perf_counter() - began
         lesson = Lesson(
-            task.model, objective(options, task), torch.arange(task.training),
-            lambda: look(options, task), lambda i: str(task.goals[i]),
+            task.model, objective(options, task), task.training,
+            (lambda: look(options, task)) if len(task.validation) else None,
+            lambda i: str(task.goals[i]),
             lambda share: distort(task.model, options, share), capturable(options, task),
         )  # fmt: skip
         plan = options.training
@@ -79,8 +80,7 @@ def _train(
         if not training.begun and options.trials.count > 1:
             trial = max(1, round(options.trials.share * plan.epochs))
             losses = best_start(lesson, plan, options.trials.count, trial)
-        steps = -(-task.training // plan.batch)
-        bar = Progress(steps * plan.epochs, done=steps * training.epoch)
+        bar = Progress(training.loop.steps)
         bar.live = bar.live and progress
         trained = training.train(bar)
     found = _test(task.model, options)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Int64
 
-from deepprooflog.kg.exact_learner import Learned, Validate
+from deepprooflog.kg.exact_learner import Validate
 from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.ppo_learner import train_ppo
 from deepprooflog.kg.prover import Prover
 from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run.loop import Learned
 from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.kg import Task
 
@@ -29,6 +30,6 @@ def learn(
     bar.live = bar.live and progress
     return train_ppo(
         prover, task.graph, positives, asked, validate=validate, path=run.checkpoint, progress=bar,
-        seen=run.append, scalars=run.path / "tensorboard" if options.tensorboard else None,
+        on_row=run.append, scalars=run.path / "tensorboard" if options.tensorboard else None,
         candidates=task.candidates,
     )  # fmt: skip

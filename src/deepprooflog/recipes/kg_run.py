@@ -11,12 +11,13 @@ from typing import Any
 import torch
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.exact_learner import Learned, train_exact
+from deepprooflog.kg.exact_learner import train_exact
 from deepprooflog.kg.options import NO_PRIOR, GraphOptions
 from deepprooflog.kg.prover import Prover
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.curves import curves
 from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run.loop import Learned
 from deepprooflog.recipes.addition import threads
 from deepprooflog.recipes.begin import begin
 from deepprooflog.recipes.folder import RunFolder
@@ -146,8 +147,8 @@ def _learn(
     bar.live = bar.live and progress
     return train_exact(
         prover, task.graph, positives, asked, validate=validate, path=run.checkpoint, progress=bar,
-        seen=run.append, candidates=task.candidates,
-        within=None if task.hiding is None else task.hiding.prover,
+        on_row=run.append, candidates=task.candidates,
+        prover_for=None if task.hiding is None else task.hiding.prover,
     )  # fmt: skip
 
 

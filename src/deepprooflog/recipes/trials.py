@@ -7,14 +7,11 @@ starts. The training loss tells the basins apart.
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import nn
 
-from deepprooflog.learn.captured import CapturedStep
-from deepprooflog.learn.minibatch import batches, descend
-from deepprooflog.recipes.training import Lesson
+from deepprooflog.learn.run.loop import Loop
+from deepprooflog.recipes.training import Lesson, descent, steps_in_epoch
 from deepprooflog.recipes.training_options import TrainingOptions
 
 
@@ -29,7 +26,7 @@ def best_start(lesson: Lesson, plan: TrainingOptions, tries: int, epochs: int) -
         if number:
             _restart(model)
         losses.append(_trial(lesson, plan, epochs))
-        if losses[-1] == min(losses):
+        if not number or losses[-1] < min(losses[:-1]):
             best = {k: v.detach().clone() for k, v in model.state_dict().items()}
     model.load_state_dict(best)
     return losses
@@ -44,34 +41,13 @@ def _restart(model: nn.Module) -> None:
 
 def _trial(lesson: Lesson, plan: TrainingOptions, epochs: int) -> float:
     """Train for some epochs at a rate that rises and stays; the mean loss of the last one."""
-    parameters = [p for p in lesson.model.parameters() if p.requires_grad and p.numel()]
-    on_gpu = parameters[0].device.type == "cuda"
-    lr = torch.zeros((), device=parameters[0].device)
-    optimizer = torch.optim.AdamW(
-        parameters, lr=lr if on_gpu else 0.0, weight_decay=plan.weight_decay, fused=on_gpu,
-        capturable=on_gpu,
-    )  # fmt: skip
     objective = lesson.objective(0.0)
-    captured = (
-        CapturedStep(objective, optimizer, plan.batch, plan.clip)
-        if on_gpu and lesson.capture
-        else None
+    size = steps_in_epoch(lesson, plan)
+    steps = epochs * size
+    trainer = descent(
+        lesson,
+        plan,
+        lambda _: objective,
+        lambda done: plan.lr * min(1.0, 4 * (done + 1) / steps),
     )
-    steps = epochs * math.ceil(len(lesson.train) / plan.batch)
-    done, total = 0, 0.0
-    for _ in range(epochs):
-        total = 0.0
-        for batch in batches(lesson.train[torch.randperm(len(lesson.train))], plan.batch):
-            done += 1
-            rate = plan.lr * min(1.0, 4 * done / steps)
-            lr.fill_(rate)
-            for group in optimizer.param_groups:
-                group["lr"] = lr if on_gpu else rate
-            if captured is not None and len(batch) == plan.batch:
-                captured(batch)
-            else:
-                loss = descend(objective, batch, optimizer, lesson.describe, plan.clip)
-                total += loss * len(batch)
-        if captured is not None:
-            total += captured.check() * plan.batch
-    return total / len(lesson.train)
+    return Loop(trainer, steps=steps, row_every=size).run().history[-1]["loss"]

@@ -1,0 +1,125 @@
+"""The trainer that descends on minibatches: guarded steps, a rate that changes, captured steps.
+
+Batches are cut from one random order after another, so that each example is met equally often. On
+a GPU the steps can be replayed as one CUDA graph, and the host waits for none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from deepprooflog.learn import checkpoint
+from deepprooflog.learn.captured import CapturedStep
+from deepprooflog.learn.minibatch import BatchStream, Objective, descend
+from deepprooflog.learn.run.loop import Row, Trainer
+
+SHAPE: checkpoint.Shape = {
+    "model": dict, "optimizer": dict, "order": Tensor, "total": float, "count": int,
+}  # fmt: skip
+
+
+class Descent(Trainer):
+    """Steps of an optimizer on the mean loss of minibatches of `examples`, numbered from 0.
+
+    `objective` gives the losses of some examples; `objective_at`, where it changes, the objective
+    of the step after so many. `rate` is the learning rate of such a step. With `epochs` no batch
+    reaches from one order of the examples into the next: the last of each may be smaller. `capture`
+    replays steps as one CUDA graph; the optimizer needs a tensor for its learning rate then.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        objective: Objective | None,
+        optimizer: torch.optim.Optimizer,
+        examples: int,
+        *,
+        batch: int,
+        rate: Callable[[int], float] | None = None,
+        objective_at: Callable[[int], Objective] | None = None,
+        describe: Callable[[int], str] = str,
+        clip: float = 0.0,
+        epochs: bool = False,
+        capture: bool = False,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.module, self.objective, self.optimizer = module, objective, optimizer
+        self.batch, self.rate, self.objective_at = batch, rate, objective_at
+        self.describe, self.clip, self.capture = describe, clip, capture
+        # A captured step reads the rate where it was when it was captured.
+        kept = optimizer.param_groups[0]["lr"]
+        self.lr = kept if isinstance(kept, Tensor) else None
+        self.stream = BatchStream(examples, torch.device(device), epochs=epochs)
+        self.captured: CapturedStep | None = None
+        self.total, self.count = 0.0, 0  # of the losses since the last row, and their examples
+        self.shown = ""
+
+    def step(self, done: int) -> str:
+        """One step on the next minibatch."""
+        objective = self._objective(done)
+        self._set_rate(done)
+        batch = self.stream.take(self.batch)
+        self.count += len(batch)
+        if self.captured is not None and len(batch) == self.batch:
+            self.captured(batch)
+        else:
+            loss = descend(objective, batch, self.optimizer, self.describe, self.clip)
+            self.total += loss * len(batch)
+            self.shown = f"loss {loss:.4f}"
+        return self.shown
+
+    def _objective(self, done: int) -> Objective:
+        if self.objective_at is not None:
+            self.objective = self.objective_at(done)
+        assert self.objective is not None
+        if self.capture and (
+            self.captured is None or self.captured.objective is not self.objective
+        ):
+            self._count_captured()
+            self.captured = CapturedStep(self.objective, self.optimizer, self.batch, self.clip)
+        return self.objective
+
+    def _set_rate(self, done: int) -> None:
+        if self.rate is None:
+            return
+        value = self.rate(done)
+        if self.lr is not None:
+            self.lr.fill_(value)
+        for group in self.optimizer.param_groups:
+            group["lr"] = value if self.lr is None else self.lr
+
+    def _count_captured(self) -> None:
+        """Add the losses that are still on the device."""
+        if self.captured is not None:
+            self.total += self.captured.check() * self.batch
+
+    def row(self) -> Row:
+        """The mean loss since the last row."""
+        self._count_captured()
+        loss = self.total / max(self.count, 1)
+        self.total, self.count = 0.0, 0
+        self.shown = f"loss {loss:.4f}"
+        return {"loss": loss}
+
+    def state(self) -> dict[str, Any]:
+        """The weights, the optimizer, the order of the examples that are left."""
+        self._count_captured()
+        return {
+            "model": self.module.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "order": self.stream.order.clone(),
+            "total": self.total,
+            "count": self.count,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a checkpoint's state."""
+        checkpoint.check(state, SHAPE)
+        checkpoint.restore_module(self.module, state["model"])
+        checkpoint.restore_optimizer(self.optimizer, state["optimizer"])
+        self.stream.restore(state["order"])
+        self.total, self.count = state["total"], state["count"]
