@@ -252,6 +252,7 @@ def test_what_is_refused(village: Graph) -> None:
 
 def test_progress_reaches_the_end(village: Graph) -> None:
     seen: list[tuple[int, int]] = []
-    rank(village, lambda t: torch.zeros(len(t)), batch=5000, shown=lambda a, b: seen.append((a, b)))
+    told = lambda done, total: seen.append((done, total))  # noqa: E731
+    rank(village, lambda t: torch.zeros(len(t)), batch=5000, on_progress=told)
     total = 2 * len(village.test)
     assert seen == sorted(seen) and seen[-1] == (total, total) and len(seen) > 10

@@ -110,6 +110,15 @@ def test_resume_with_other_options(interrupted: Path) -> None:
         train_small(interrupted, resume=True, lr=0.1)
 
 
+def test_the_checkpoint_knows_its_options(interrupted: Path) -> None:
+    """Edited around the run's own check, they are refused by the checkpoint."""
+    config = open_run(interrupted).config()
+    config["options"]["weight_decay"] = 0.5
+    open_run(interrupted).write_json("config.json", config)
+    with pytest.raises(DataError, match="trained with another weight_decay"):
+        train_small(interrupted, resume=True)
+
+
 @pytest.mark.parametrize("raw", [b"", b"not a checkpoint", b"PK\x03\x04 half a zip"])
 def test_corrupt_checkpoint(interrupted: Path, raw: bytes) -> None:
     (interrupted / "checkpoint.pt").write_bytes(raw)

@@ -70,14 +70,14 @@ def rank(
     among: Int64[np.ndarray, " domain"] | None = None,
     seed: int = 0,
     batch: int = BATCH,
-    shown: Shown | None = None,
+    on_progress: Shown | None = None,
 ) -> Ranking:
     """Rank queries (the test triples) among their candidates.
 
     `batch` bounds how many triples are scored at once; a query's own triple is scored in one call
     with its candidates where they fit, and once more beforehand, as the threshold that candidates
     of all lists are counted against. `among` keeps the full protocol to some entities, as when
-    countries are located in regions only. `shown(done, total)` is called as lists are finished.
+    countries are located in regions only. `on_progress(done, total)` is called as lists are done.
     """
     began = time.perf_counter()
     rows = graph.test if queries is None else queries
@@ -111,9 +111,9 @@ def rank(
                     allowed &= np.isin(np.arange(len(graph.entities)), among)
                 every = np.broadcast_to(np.arange(len(graph.entities)), allowed.shape)
                 own.take(part, every, allowed)
-            if shown is not None:
+            if on_progress is not None:
                 done = min(begin + step, len(rows))
-                shown(number * len(rows) + done, len(sides) * len(rows))
+                on_progress(number * len(rows) + done, len(sides) * len(rows))
         parts.append(own.ranked())
     asked = negatives if protocol == "sampled" else None
     seconds = time.perf_counter() - began

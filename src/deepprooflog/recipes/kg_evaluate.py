@@ -79,7 +79,7 @@ def ranked(
     ranking = rank(
         task.graph, score, queries, protocol=protocol, negatives=negatives, sides=sides,
         among=among, seed=seed, batch=batch,
-        shown=lambda done, total: bar.update(done, f"ranking {done}/{total} lists"),
+        on_progress=lambda done, total: bar.update(done, f"ranking {done}/{total} lists"),
     )  # fmt: skip
     bar.close()
     return ranking
