@@ -25,7 +25,7 @@ from deepprooflog.learn.baseline import Value
 from deepprooflog.learn.smc import paths, smc_log_prob
 from deepprooflog.recipes.addition import pictures, program, tensor
 from deepprooflog.recipes.lenet import small_net
-from deepprooflog.recipes.sums import consecutive, goals
+from deepprooflog.recipes.sums import consecutive, sum_goals
 
 
 def taught(model: dpl.Model, batch: Paths, steps: int) -> Value:
@@ -66,7 +66,7 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     data = pictures("digits")[0]
-    asked = goals(consecutive(data.labels, options.n), tensor(data).unbind(0))
+    asked = sum_goals(consecutive(data.labels, options.n), tensor(data))
     model = dpl.Model(program(), networks={"lenet": small_net()})
     batch, others = paths(model, asked[-8:]), paths(model, asked[:-8])
     compiled = model.compile(asked[:-8])

@@ -25,6 +25,7 @@ from deepprooflog.errors import (
     SyntaxProblem,
 )
 from deepprooflog.logic.budget import Budget, BudgetExceeded
+from deepprooflog.logic.goals import GoalBatch, goals
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query, goal
 from deepprooflog.mdp.register import register_when_imported as _register
@@ -47,6 +48,7 @@ __all__ = [
     "ClauseWeights",
     "DataError",
     "Embedding",
+    "GoalBatch",
     "History",
     "Inexact",
     "Leftmost",
@@ -66,6 +68,7 @@ __all__ = [
     "exact_fraction",
     "fit",
     "goal",
+    "goals",
     "log_answers",
     "log_prob",
     "losses",

@@ -97,7 +97,7 @@ def _addition() -> dict[str, object]:
     from deepprooflog.learn.augment import Distort
     from deepprooflog.recipes.addition import threads
     from deepprooflog.recipes.lenet import small_net
-    from deepprooflog.recipes.sums import accuracy, consecutive, goals
+    from deepprooflog.recipes.sums import accuracy, consecutive, sum_goals
 
     print(ADDITION.strip())
     began = time.perf_counter()
@@ -107,7 +107,7 @@ def _addition() -> dict[str, object]:
     # In training each picture is turned and shifted a little; in use the layer does nothing.
     network = torch.nn.Sequential(Distort(8, 0.08, 0.05, 0.1), small_net())
     model = dpl.Model(dpl.Program(ADDITION), networks={"digits": network})
-    questions = goals(consecutive(train.labels, 2), images.unbind(0))
+    questions = sum_goals(consecutive(train.labels, 2), images)
 
     def count() -> tuple[float, float]:
         with torch.no_grad(), threads(1):

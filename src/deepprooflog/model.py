@@ -36,6 +36,7 @@ from deepprooflog.logic.answers import answers_text
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.goals import GoalBatch
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
@@ -140,7 +141,7 @@ class Model(nn.Module):
             if not capturing():
                 for i in (result.detach() > ABOVE_ONE).nonzero()[:1, 0].tolist():
                     position = i if select is None else int(select[i])
-                    check_one(float(result[i]), compiled.describe(position))
+                    check_one(float(result[i].detach()), compiled.describe(position))
             return result
 
     # -- single goals ----------------------------------------------------------------------------
@@ -259,6 +260,8 @@ class Model(nn.Module):
     # -- inside ----------------------------------------------------------------------------------
 
     def _queries(self, goals: Goals) -> list[Query]:
+        if isinstance(goals, GoalBatch):
+            return list(goals.read(self.program))
         many = [goals] if isinstance(goals, str | Query) else list(goals)
         return [self.program.query(g) for g in many]
 

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 
-from deepprooflog.graph.flat import LABEL, NONE, Flat, flatten, row_starts
+from deepprooflog.graph.flat import Flat, flatten
 from deepprooflog.graph.macro import TRUE_TARGET, Template, Templates, Way
 from deepprooflog.graph.pattern import Fill
 from deepprooflog.graph.unfold import Instances, unfold
+from deepprooflog.graph.way_table import LABEL, NONE, Unfolded, unfolded_rows
 from deepprooflog.infer.chain import ONE_ENTRY, ZERO_ENTRY, Chains, find_chains
 from deepprooflog.infer.shapes import Shape, find_shapes
 from deepprooflog.logic.budget import Budget
@@ -44,7 +45,7 @@ def templates_text(example: Example) -> str:
 
 def flat_text(example: Example) -> str:
     """The flat graph of an example's goals: a row for each edge."""
-    flat = _flat(example)
+    flat = flatten(_rows(example))
     lines = [*_about(example), "", f"roots {' '.join(map(str, flat.roots))}; node 0 is True", ""]
     for number, asked in enumerate(flat.asked):
         lines.append(f"network {number}: {asked.network}, {asked.domain} values; its rows")
@@ -63,13 +64,13 @@ def flat_text(example: Example) -> str:
 
 def forms_text(example: Example) -> str:
     """The chains and shapes that an example's flat graph falls into."""
-    flat = _flat(example)
-    starts = row_starts(flat)
-    chains, rest = find_chains(flat, starts)
+    unfolded = _rows(example)
+    starts = unfolded.starts()
+    chains, rest = find_chains(unfolded, starts)
     lines = list(_about(example))
     for chain in chains:
         lines += ["", *_chain(chain)]
-    for shape in find_shapes(flat, rest, starts):
+    for shape in find_shapes(flatten(unfolded, rest), rest, starts):
         lines += ["", *_shape(shape)]
     return "\n".join(lines) + "\n"
 
@@ -81,8 +82,9 @@ def _unfolded(example: Example) -> tuple[Templates, Instances]:
     return templates, unfold(templates, goals)
 
 
-def _flat(example: Example) -> Flat:
-    return flatten(*_unfolded(example))
+def _rows(example: Example) -> Unfolded:
+    templates, instances = _unfolded(example)
+    return unfolded_rows(templates.store, instances)
 
 
 def _about(example: Example) -> Iterator[str]:

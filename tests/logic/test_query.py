@@ -188,7 +188,7 @@ def test_scalars_are_the_numbers_they_hold(value: object, text: str) -> None:
 def test_arrays_with_dimensions_are_tensors() -> None:
     row = np.array([1.0, 2.0])
     query = dpl.goal("p(X, Y)", X=row, Y=torch.tensor([3]))
-    assert query.atoms[0].args[0].ref == Slot(0)  # type: ignore[union-attr]
+    assert query.atoms[0].args[0] == Slot(0)  # type: ignore[union-attr]
     assert query.tensors[0] is row
     assert len(query.tensors) == 2
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepprooflog.recipes.sums import accuracy, add_digits, consecutive, goals, share_right
+from deepprooflog.recipes.sums import accuracy, add_digits, consecutive, share_right, sum_goals
 
 
 def number(digits: object) -> int:
@@ -46,8 +46,8 @@ def test_written_sums_have_no_leading_zero_carry() -> None:
 def test_goals_hold_the_pictures_in_order() -> None:
     import torch
 
-    images = torch.arange(4.0)[:, None].unbind(0)
-    (only,) = goals(consecutive(np.array([1, 2, 3, 4]), 2), images)
+    images = torch.arange(4.0)[:, None]
+    (only,) = sum_goals(consecutive(np.array([1, 2, 3, 4]), 2), images)
     assert str(only) == "add([<tensor 0>,<tensor 1>],[<tensor 2>,<tensor 3>],[6,4],0)"
     assert [t.item() for t in only.tensors] == [1.0, 0.0, 3.0, 2.0]  # type: ignore[attr-defined]
 

@@ -17,17 +17,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from deepprooflog.graph.components import strong_components
 from deepprooflog.graph.pattern import Fill, leave, reveal, tops_of
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.goal import Goal, Interner, rename
 from deepprooflog.logic.head import enter
 from deepprooflog.logic.program import Kind, Program
 from deepprooflog.logic.resolve import successors
 from deepprooflog.logic.unify import Trail, undo
 from deepprooflog.syntax.terms import Functor, Term, Var, args_of, deref, functor_of, variables
+
+if TYPE_CHECKING:
+    from deepprooflog.graph.way_table import WayTable
+
+NetworkKey = tuple[str, int, bool, int]
+"""A network as it is asked: its name, how many values, whether one probability, how many inputs."""
 
 
 @dataclass(frozen=True)
@@ -59,29 +67,67 @@ class Template:
     wanted: tuple[tuple[int, ...], ...] = ()  # the holes each exit's builtin looks at
     nodes: int = 0
     ways: list[Way] | None = None
+    table: WayTable | None = None  # the ways as arrays, once they are asked for
     exits: list[tuple[int, Fill]] = field(default_factory=list)  # template and how to fill it
     cases: dict[object, tuple[int, Fill]] = field(default_factory=dict)
 
 
-class Templates:
-    """The templates of a program met so far, by pattern."""
+class TemplateStore:
+    """Templates by pattern: all that unfolding learns about a program, and nothing of a query.
 
-    def __init__(self, program: Program, interner: Interner, budget: Budget) -> None:
+    Patterns are terms of the store's own interner; it holds no program and no query's terms.
+    """
+
+    def __init__(self) -> None:
+        self.interner = Interner()
+        self.all: list[Template] = []
+        self.numbers: dict[Goal, int] = {}
+        self.cases = 0
+        self.steps = 0
+        # Networks and trainable clauses by number, each with a clause that names it.
+        self.networks: dict[NetworkKey, int] = {}
+        self.network_clauses: list[Clause] = []
+        self.labels: dict[int, int] = {}
+        self.label_clauses: list[Clause] = []
+
+    @property
+    def size(self) -> int:
+        """How many terms, steps and cases are held."""
+        return len(self.interner) + self.steps + self.cases
+
+    def number(self, pattern: Goal) -> int:
+        """The number of a pattern's template."""
+        number = self.numbers.get(pattern)
+        if number is None:
+            number = self.numbers[pattern] = len(self.all)
+            self.all.append(Template(number, pattern))
+        return number
+
+
+class Templates:
+    """The templates of a program, for the queries of one batch.
+
+    What queries hold is made by `interner`; what is found goes to the store.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        interner: Interner,
+        budget: Budget,
+        store: TemplateStore | None = None,
+    ) -> None:
         self.program = program
         self.interner = interner
         # Where unfolding does not end, time is left for goal graphs and tables.
         self.budget = budget.start().part(0.6)
-        self.all: list[Template] = []
-        self._number: dict[Goal, int] = {}
+        self.store = TemplateStore() if store is None else store
+        self.all = self.store.all
         self.goals = 0
 
     def get(self, pattern: Goal) -> Template:
         """The template of a pattern, expanded."""
-        number = self._number.get(pattern)
-        if number is None:
-            number = self._number[pattern] = len(self.all)
-            self.all.append(Template(number, pattern))
-        return self.get_number(number)
+        return self.get_number(self.store.number(pattern))
 
     def get_number(self, number: int) -> Template:
         """A template by its number, expanded."""
@@ -90,14 +136,24 @@ class Templates:
             self._expand(template)
         return template
 
-    def case(self, template: Template, opened: tuple[tuple[int, bool], ...],
-             slots: list[int], contents: list[Term]) -> tuple[int, Fill]:  # fmt: skip
+    def case(
+        self,
+        template: Template,
+        opened: tuple[tuple[int, bool], ...],
+        slots: Sequence[int],
+        contents: Sequence[Term],
+    ) -> tuple[int, Fill]:
         """Where a template leads when holes with these contents are opened."""
-        key = (opened, tops_of(opened, slots, contents))
-        found = template.cases.get(key)
+        found = template.cases.get((opened, tops_of(opened, slots, contents)))
         if found is None:
-            pattern, fill = reveal(template.pattern, opened, slots, contents, self.interner)
-            found = template.cases[key] = (self.get(pattern).number, fill)
+            # The store's own copies of what is shown: a query's terms would keep its batch alive.
+            own = self.store.interner.own
+            shown = {i for i, _ in opened}
+            contents = [own(c) if i in shown else c for i, c in enumerate(contents)]
+            pattern, fill = reveal(template.pattern, opened, slots, contents, self.store.interner)
+            found = (self.get(pattern).number, fill)
+            template.cases[opened, tops_of(opened, slots, contents)] = found
+            self.store.cases += 1
         return found
 
     def look(self) -> None:
@@ -109,12 +165,13 @@ class Templates:
             )  # fmt: skip
 
     def _expand(self, template: Template) -> None:
-        template.ways = []
         if template.pattern.is_true:
+            template.ways = []
             return
         goals = [template.pattern]
         number = {template.pattern: 0}
         edges: list[list[tuple[int, Choice]]] = []
+        exits: list[tuple[int, Fill]] = []
         leaving: dict[int, int] = {}
         wanted: dict[tuple[int, ...], None] = {}
         limit = self.budget.max_goals
@@ -128,10 +185,10 @@ class Templates:
             looked, steps = self._steps(goal)
             if looked:
                 if node == 0:
-                    template.opened = tuple(sorted(looked.items()))
+                    template.opened, template.ways = tuple(sorted(looked.items())), []
                     return
-                leaving[node] = len(template.exits)
-                template.exits.append(self._exit(goal))
+                leaving[node] = len(exits)
+                exits.append(self._exit(goal))
                 if self._reads_all(goal):
                     wanted[tuple(sorted(looked))] = None
                 node += 1
@@ -148,10 +205,10 @@ class Templates:
                 raise BudgetExceeded("the templates outgrow the budget", limit="max_goals")
             self.look()
         self.goals += node
-        template.wanted = tuple(wanted)
-        template.nodes, template.ways = collapse(
-            edges, {n for n, g in enumerate(goals) if g.is_true}, leaving
-        )
+        true = {n for n, g in enumerate(goals) if g.is_true}
+        template.nodes, ways = collapse(edges, true, leaving)
+        template.wanted, template.exits, template.ways = tuple(wanted), exits, ways
+        self.store.steps += node + len(ways) + len(exits)
 
     def _steps(self, goal: Goal) -> tuple[dict[int, bool], list[tuple[Goal, Choice]]]:
         """The steps of a goal; or the holes it looks at, and whether at the whole of them."""
@@ -159,7 +216,7 @@ class Templates:
         if looked:
             return looked, []
         steps: list[tuple[Goal, Choice]] = []
-        for step in successors(self.program, goal, self.interner, self.budget.for_guard()):
+        for step in successors(self.program, goal, self.store.interner, self.budget.for_guard()):
             steps.append((step.goal, step.choice))
             if not len(steps) % 256:
                 self.look()
@@ -187,12 +244,8 @@ class Templates:
 
     def _exit(self, goal: Goal) -> tuple[int, Fill]:
         holes = [h for h in goal.answer if type(h) is Var]
-        pattern, fill = leave(goal, holes, self.interner)
-        number = self._number.get(pattern)
-        if number is None:
-            number = self._number[pattern] = len(self.all)
-            self.all.append(Template(number, pattern))
-        return number, fill
+        pattern, fill = leave(goal, holes, self.store.interner)
+        return self.store.number(pattern), fill
 
 
 def looked_at(

@@ -8,7 +8,7 @@ are explored together into one graph, in which goals they have in common are met
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from deepprooflog.graph.explore import explore
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.goals import Bank, BankRows
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
@@ -38,9 +39,9 @@ class Bundle:
 class Batch:
     """Queries ready for inference: their goals, bundles of graphs, and the tensors they name."""
 
-    goals: dict[int, Goal]  # by position in the batch, over bank slots
+    goals: dict[int, Goal]  # by position in the batch, over the tensors that they name
     bundles: list[Bundle]
-    bank: list[object]
+    bank: Bank
     interner: Interner
 
 
@@ -57,30 +58,26 @@ class Shared:
 class Groups:
     """Queries by template: those that share one, and those that are alone in theirs."""
 
-    goals: dict[int, Goal]  # by position in the batch, over bank slots
+    goals: dict[int, Goal]  # by position in the batch, over the tensors that they name
     shared: list[Shared]
     alone: list[int]
-    bank: list[object]
+    named: Ints  # [1, slots] into the bank: the tensors that the queries name
     interner: Interner
 
-    @property
-    def identity(self) -> Ints:
-        """The slot matrix [1, slots] of goals over bank slots."""
-        return np.arange(len(self.bank), dtype=np.int64)[None, :]
 
-
-def group(queries: Sequence[Query], which: Sequence[int] | None = None) -> Groups:
-    """Sort queries (or `which` of them) by template."""
+def group(queries: Sequence[Query], placed: Placed, which: Sequence[int]) -> Groups:
+    """Sort some queries by template."""
     interner = Interner()
-    bank, placed = place_tensors(queries)
+    named = sorted({row for i in which for row in placed.rows[i]})
+    number = {row: n for n, row in enumerate(named)}
     goals: dict[int, Goal] = {}
     templates: dict[Goal, list[tuple[int, list[int]]]] = {}
-    for i in range(len(queries)) if which is None else which:
-        query, slots = queries[i], placed[i]
+    for i in which:
+        query, slots = queries[i], placed.rows[i]
         template_atoms, order = renumber(query.atoms)
         template = start(template_atoms, interner)
         row = [slots[s] for s in order]
-        goals[i] = start(renumber(query.atoms, slots)[0], interner)
+        goals[i] = start(renumber(query.atoms, [number[s] for s in slots])[0], interner)
         templates.setdefault(template, []).append((i, row))
     shared: list[Shared] = []
     alone: list[int] = []
@@ -90,7 +87,8 @@ def group(queries: Sequence[Query], which: Sequence[int] | None = None) -> Group
             continue
         matrix = np.asarray([row for _, row in rows], dtype=np.int64).reshape(len(rows), -1)
         shared.append(Shared(template, matrix, np.asarray([i for i, _ in rows], dtype=np.int64)))
-    return Groups(goals, shared, alone, bank, interner)
+    matrix = np.asarray([named], dtype=np.int64)
+    return Groups(goals, shared, alone, matrix, interner)
 
 
 def bundle(
@@ -98,12 +96,13 @@ def bundle(
     queries: Sequence[Query],
     budget: Budget | None = None,
     *,
-    which: Sequence[int] | None = None,
+    placed: Placed | None = None,
     track_answers: bool = False,
 ) -> Batch:
-    """Explore a batch of queries (or `which` of them), each template once."""
+    """Explore a batch of queries, each template once."""
     budget = (budget or Budget()).start()
-    groups = group(queries, which)
+    placed = place_tensors(queries) if placed is None else placed
+    groups = group(queries, placed, range(len(queries)))
     goals, interner = groups.goals, groups.interner
     bundles: list[Bundle] = []
     for item in groups.shared:
@@ -115,28 +114,50 @@ def bundle(
         roots = [goals[i] for i in some]
         graph = explore(program, roots, interner, budget, track_answers=track_answers)
         if graph.complete or len(some) == 1:
-            bundles.append(Bundle(graph, groups.identity, np.asarray([some], dtype=np.int64)))
+            bundles.append(Bundle(graph, groups.named, np.asarray([some], dtype=np.int64)))
         else:
             # One query without an end should not cost the others their graphs.
             together.extend([i] for i in some)
-    return Batch(goals, bundles, groups.bank, interner)
+    return Batch(goals, bundles, placed.bank, interner)
 
 
-def place_tensors(queries: Sequence[Query]) -> tuple[list[object], list[list[int]]]:
-    """All tensors of the queries, each object once, and each query's slots as numbers into them."""
-    bank: list[object] = []
-    number: dict[int, int] = {}
+@dataclass(frozen=True)
+class Placed:
+    """The tensors of some queries, each once, and each query's slots as numbers into them."""
+
+    bank: Bank
+    rows: Sequence[Sequence[int]]
+
+
+def place_tensors(queries: Sequence[Query]) -> Placed:
+    """Number the tensors of queries: where all are rows of one bank, by their rows."""
+    banks = {id(q.tensors.bank) if isinstance(q.tensors, BankRows) else None
+             for q in queries if q.tensors}  # fmt: skip
+    if len(banks) == 1 and None not in banks:
+        rows = [q.tensors.rows if isinstance(q.tensors, BankRows) else () for q in queries]
+        bank = next(q.tensors.bank for q in queries if isinstance(q.tensors, BankRows))
+        return Placed(bank, rows)
+    tensors: list[object] = []
+    number: dict[object, int] = {}
     placed = []
     for query in queries:
         slots = []
-        for tensor in query.tensors:
-            n = number.get(id(tensor))
+        for key, tensor in _keyed(query.tensors):
+            n = number.get(key)
             if n is None:
-                n = number[id(tensor)] = len(bank)
-                bank.append(tensor)
+                n = number[key] = len(tensors)
+                tensors.append(tensor)
             slots.append(n)
         placed.append(slots)
-    return bank, placed
+    return Placed(tensors, placed)
+
+
+def _keyed(tensors: Sequence[object]) -> Iterator[tuple[object, object]]:
+    """Tensors with what tells them apart: the object, or the bank and the row."""
+    if isinstance(tensors, BankRows):
+        bank = id(tensors.bank)
+        return (((bank, row), tensors.bank[row]) for row in tensors.rows)
+    return ((id(tensor), tensor) for tensor in tensors)
 
 
 def renumber(

@@ -51,47 +51,65 @@ def unfold(templates: Templates, goals: Sequence[Goal]) -> Instances:
     return result
 
 
+Instance = tuple[Template, tuple[int, ...], tuple[Term, ...]]
+"""A template with the slots and contents of one instance."""
+
+
 def _unfold_one(templates: Templates, query: int, goal: Goal, result: Instances) -> None:
-    pattern, slots, contents = generalise(goal.atoms, templates.interner)
-    met: dict[object, int] = {}
-    waiting: deque[tuple[Template, tuple[int, ...], list[Term], int]] = deque()
-    limit = templates.budget.max_goals
-
-    def place(template: Template, slots: list[int], contents: list[Term], depth: int) -> int:
-        template, slots, contents = settle(templates, template, slots, contents)
-        if template.pattern.is_true or template.ways == [CERTAINLY_TRUE]:
-            return TRUE_INSTANCE
-        if not template.ways:
-            return NOWHERE
-        key = (template.number, tuple(slots), tuple([_identity(c) for c in contents]))
-        number = met.get(key)
-        if number is None:
-            number = met[key] = result.count
-            result.depth.append(depth)
-            if limit is not None and number > limit:
-                raise BudgetExceeded("the unfolded queries outgrow the budget", limit="max_goals")
-            waiting.append((template, tuple(slots), contents, number))
-        return number
-
-    result.roots.append(place(templates.get(pattern), slots, contents, 0))
+    pattern, slots, contents = generalise(goal.atoms, templates.store.interner)
+    # By template, slots and contents: where an exit leads, before and after holes are opened.
+    led: dict[tuple[int, tuple[int, ...], tuple[Term, ...]], int] = {}
+    waiting: deque[Instance] = deque()
+    root = (templates.store.number(pattern), tuple(slots), tuple(contents))
+    result.roots.append(_placed(templates, root, led, waiting, 0, result))
+    number = result.count - len(waiting)
     while waiting:
         templates.look()
-        template, own, contents, number = waiting.popleft()
+        template, own, held = waiting.popleft()
         below = result.depth[number] + 1
         children = []
         for exit_template, fill in template.exits:
-            inner = fill_in(templates, fill, own, contents)
-            children.append(place(templates.get_number(exit_template), *inner, below))
+            key = (exit_template, *fill_in(templates, fill, own, held))
+            child = led.get(key)
+            if child is None:
+                child = _placed(templates, key, led, waiting, below, result)
+            children.append(child)
         result.rows.setdefault(template.number, []).append((number, query, own, tuple(children)))
+        number += 1
 
 
-def _identity(content: Term) -> object:
-    return id(content) if type(content) is Struct else content
+def _placed(
+    templates: Templates,
+    key: tuple[int, tuple[int, ...], tuple[Term, ...]],
+    led: dict[tuple[int, tuple[int, ...], tuple[Term, ...]], int],
+    waiting: deque[Instance],
+    depth: int,
+    result: Instances,
+) -> int:
+    """The number of the instance that a template leads to with these slots and contents."""
+    number, slots, contents = key
+    template, slots, contents = settle(templates, templates.get_number(number), slots, contents)
+    if template.pattern.is_true or template.ways == [CERTAINLY_TRUE]:
+        found = TRUE_INSTANCE
+    elif not template.ways:
+        found = NOWHERE
+    else:
+        settled = (template.number, slots, contents)
+        found = led.get(settled, NOWHERE)
+        if found == NOWHERE:
+            found = led[settled] = result.count
+            result.depth.append(depth)
+            limit = templates.budget.max_goals
+            if limit is not None and found > limit:
+                raise BudgetExceeded("the unfolded queries outgrow the budget", limit="max_goals")
+            waiting.append((template, slots, contents))
+    led[key] = found
+    return found
 
 
 def settle(
-    templates: Templates, template: Template, slots: list[int], contents: list[Term]
-) -> tuple[Template, list[int], list[Term]]:
+    templates: Templates, template: Template, slots: tuple[int, ...], contents: tuple[Term, ...]
+) -> Instance:
     """Open holes until the template's first step looks at none, nor an exit at constants alone."""
     while True:
         opened = template.opened
@@ -102,7 +120,7 @@ def settle(
             constants = {
                 i
                 for looked in template.wanted
-                if all(type(contents[j]) is not Struct for j in looked)
+                if all([type(contents[j]) is not Struct for j in looked])
                 for i in looked
             }
             if not constants:
@@ -115,7 +133,7 @@ def settle(
 
 def fill_in(
     templates: Templates, fill: Fill, slots: Sequence[int], contents: Sequence[Term]
-) -> tuple[list[int], list[Term]]:
+) -> tuple[tuple[int, ...], tuple[Term, ...]]:
     """The slots and contents of a pattern, taken from those of an older one."""
     new_slots = []
     for s in fill.slots:
@@ -135,7 +153,7 @@ def fill_in(
             new_contents.append(contents[h[0]].args[h[1]])  # type: ignore[union-attr]
         else:
             new_contents.append(_build(templates, h, slots, contents))  # type: ignore[arg-type]
-    return new_slots, new_contents
+    return tuple(new_slots), tuple(new_contents)
 
 
 def _build(

@@ -33,8 +33,14 @@ def tensor_of(value: object) -> Tensor:
         ) from None
 
 
-def stacked(tensors: Sequence[object]) -> Bank:
-    """The tensors as a bank."""
+def bank_of(tensors: Sequence[object] | Tensor | np.ndarray) -> Bank:
+    """The tensors as a bank: a tensor or an array with a row for each is one already."""
+    if isinstance(tensors, Tensor):
+        return tensor_of(tensors)
+    if isinstance(tensors, np.ndarray):
+        shared = tensors.flags.writeable and min(tensors.strides, default=0) >= 0
+        native = tensors.dtype.isnative and tensors.dtype.kind in "biuf"
+        return torch.from_numpy(tensors) if shared and native else tensor_of(tensors)
     bank = [tensor_of(t) for t in tensors]
     shapes = {(tuple(t.shape), t.dtype, t.device) for t in bank}
     return torch.stack(bank) if len(shapes) == 1 else bank

@@ -18,7 +18,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepprooflog.graph.flat import LABEL, Flat, Ints, without_dead_ends
+from deepprooflog.graph.links import Links, find_links
+from deepprooflog.graph.way_table import LABEL, NONE, Floats, InstanceRows, Ints, Unfolded
 
 # Stands for log 0 where −inf would make the gradient of a sum undefined.
 NEVER = -1e30
@@ -49,43 +50,50 @@ class Chains:
         return Chains(self.queries, self.index.to(device), constant, self.rows)
 
 
-def find_chains(flat: Flat, starts: list[Ints]) -> tuple[list[Chains], Ints]:
-    """The chains among a flat graph's queries, by shape, and the queries that are none.
+def find_chains(unfolded: Unfolded, starts: list[Ints]) -> tuple[list[Chains], Ints]:
+    """The chains among unfolded queries, by shape, and the queries that are none.
 
     `starts` are, for each network, where each query's rows begin.
     """
-    flat = without_dead_ends(flat)
-    count = len(flat.roots)
-    fits = np.full(count, flat.simple) & (flat.roots > 0)
-    edge_query = flat.query[flat.source]
-    from_depth = flat.depth[flat.source]
-    to_true = flat.target == 0
-    steady = to_true | (flat.depth[flat.target] == from_depth + 1)
-    fits[np.unique(edge_query[~steady])] = False
+    links = find_links(unfolded)
+    count = len(unfolded.roots)
+    fits = unfolded.roots > 0
+    for part in unfolded.parts:
+        if part.nodes > 1:
+            fits[part.query] = False
+    query = unfolded.query[links.source]
+    depth = unfolded.depth[links.source]
+    to_true = links.target == 0
+    fits[query[~to_true & (unfolded.depth[links.target] != depth + 1)]] = False
     length = np.zeros(count, dtype=np.int64)
-    np.maximum.at(length, edge_query, from_depth + 1)
-    fits[np.unique(edge_query[to_true & (from_depth + 1 != length[edge_query])])] = False
-    # What a chain ends in is True alone: no other node may stand behind its last layer.
-    behind = ~to_true & (from_depth + 1 >= length[edge_query])
-    fits[np.unique(edge_query[behind])] = False
+    np.maximum.at(length, query, depth + 1)
+    # What a chain ends in is True alone, and nothing else stands behind its last layer.
+    fits[query[to_true != (depth + 1 == length[query])]] = False
     has_true = np.zeros(count, dtype=bool)
-    has_true[edge_query[to_true]] = True
+    has_true[query[to_true]] = True
     fits &= has_true
-    position, wide = _positions(flat)
+    position, wide = _positions(unfolded)
     fits &= wide <= MOST_WIDE
-    shapes: dict[tuple[int, ...], list[int]] = {}
-    for q in np.nonzero(fits)[0].tolist():
-        shapes.setdefault(tuple(int(s[q + 1] - s[q]) for s in starts), []).append(q)
+    offsets = _offsets(unfolded, starts)
+    sizes = np.diff(np.stack([np.zeros(count + 1, dtype=np.int64), *starts]), axis=1).T
     found: list[Chains] = []
     rest = [np.nonzero(~fits)[0]]
-    for members in shapes.values():
-        for queries in _alike(np.asarray(members, dtype=np.int64), length):
-            chains = _chains(flat, queries, length[queries], position, starts)
+    for members in _grouped(np.nonzero(fits)[0], sizes):
+        for queries in _alike(members, length):
+            chains = _chains(unfolded, links, queries, length[queries], position, offsets, starts)
             if chains is None:
                 rest.append(queries)
             else:
                 found.append(chains)
     return found, np.sort(np.concatenate(rest))
+
+
+def _grouped(queries: Ints, sizes: Ints) -> list[Ints]:
+    """Queries by how many rows they give each network."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for q, size in zip(queries.tolist(), sizes[queries].tolist(), strict=True):
+        groups.setdefault(tuple(size), []).append(q)
+    return [np.asarray(members, dtype=np.int64) for members in groups.values()]
 
 
 def _alike(queries: Ints, length: Ints) -> list[Ints]:
@@ -96,79 +104,128 @@ def _alike(queries: Ints, length: Ints) -> list[Ints]:
     return [queries[own == n] for n in np.unique(own)]
 
 
-def _positions(flat: Flat) -> tuple[Ints, Ints]:
-    """Each node's place in its layer, and each query's widest layer."""
-    order = np.lexsort((flat.depth, flat.query))
-    query, depth = flat.query[order], flat.depth[order]
+def _positions(unfolded: Unfolded) -> tuple[Ints, Ints]:
+    """Each instance's place in its layer, and each query's widest layer."""
+    order = np.lexsort((unfolded.depth, unfolded.query))
+    query, depth = unfolded.query[order], unfolded.depth[order]
     new = np.ones(len(order), dtype=bool)
     new[1:] = (query[1:] != query[:-1]) | (depth[1:] != depth[:-1])
     start = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order)) - start
-    wide = np.zeros(len(flat.roots), dtype=np.int64)
-    real = flat.query >= 0
-    np.maximum.at(wide, flat.query[real], position[real] + 1)
+    wide = np.zeros(len(unfolded.roots), dtype=np.int64)
+    real = unfolded.query >= 0
+    np.maximum.at(wide, unfolded.query[real], position[real] + 1)
     position[0] = 0
     return position, wide
 
 
+def _offsets(unfolded: Unfolded, starts: list[Ints]) -> list[Ints]:
+    """For each network and query: its row r begins at offset + r · domain among the query's own."""
+    offsets = []
+    base = np.full(len(unfolded.roots), FIRST_ENTRY + len(unfolded.clauses), dtype=np.int64)
+    for asked, start in zip(unfolded.asked, starts, strict=True):
+        offsets.append(base - start[:-1] * asked.domain)
+        # A query's rows of the next network follow those of this one.
+        base = base + (start[1:] - start[:-1]) * asked.domain
+    return offsets
+
+
 def _chains(
-    flat: Flat, queries: Ints, lengths: Ints, position: Ints, starts: list[Ints]
+    unfolded: Unfolded,
+    links: Links,
+    queries: Ints,
+    lengths: Ints,
+    position: Ints,
+    offsets: list[Ints],
+    starts: list[Ints],
 ) -> Chains | None:
     length = int(lengths.max())
-    count = len(flat.roots)
-    place = np.full(count + 1, -1, dtype=np.int64)
+    place = np.full(len(unfolded.roots) + 1, -1, dtype=np.int64)
     place[queries] = np.arange(len(queries))
-    edge_query = flat.query[flat.source]
-    mine = np.nonzero(place[edge_query] >= 0)[0]
-    chain = place[edge_query[mine]]
-    layer = flat.depth[flat.source[mine]]
-    row, column = position[flat.source[mine]], position[flat.target[mine]]
+    chain = place[unfolded.query[links.source]]
+    mine = np.nonzero(chain >= 0)[0]
+    chain, source = chain[mine], links.source[mine]
+    row, column = position[source], position[links.target[mine]]
     wide = int(max(row.max(initial=0), column.max(initial=0))) + 1
-    cell = ((chain * length + layer) * wide + row) * wide + column
-    order = np.argsort(cell, kind="stable")
-    mine, cell = mine[order], cell[order]
-    new = np.ones(len(cell), dtype=bool)
-    new[1:] = cell[1:] != cell[:-1]
-    start = np.maximum.accumulate(np.where(new, np.arange(len(cell)), 0))
-    term = np.arange(len(cell)) - start
-    terms, factors = int(term.max(initial=0)) + 1, flat.kind.shape[1]
+    cell = ((chain * length + unfolded.depth[source]) * wide + row) * wide + column
+    first, terms = _terms(cell, links.ways[mine])
     cells = len(queries) * length * wide * wide
-    if cells * terms > MOST_PADDING * len(mine):
+    if cells * terms > MOST_PADDING * int(links.ways[mine].sum()):
         return None
-    index = np.full((cells, terms, factors), ONE_ENTRY, dtype=np.int64)
-    index[:, :, 0] = ZERO_ENTRY
-    index[cell, term] = entries(flat, mine, starts)
-    ended = np.arange(length)[None, :] >= lengths[:, None]  # [queries, layers]
-    index.reshape(len(queries), length, wide, wide, terms, factors)[ended, 0, 0, 0] = ONE_ENTRY
+    factors = max((part.table.kind.shape[1] for part in unfolded.parts), default=1)
+    index = np.full((cells * terms, factors), ONE_ENTRY, dtype=np.int64)
+    index[:, 0] = ZERO_ENTRY
+    constant = np.zeros(cells * terms)
+    at = np.full(len(links.source), -1, dtype=np.int64)
+    at[mine] = cell * terms + first
+    bounds = np.searchsorted(links.part, np.arange(len(unfolded.parts) + 1))
+    for number, part in enumerate(unfolded.parts):
+        here = slice(bounds[number], bounds[number + 1])
+        _write(unfolded, part, offsets, (links.row[here], links.exit[here], at[here]),
+               index, constant)  # fmt: skip
     shape = (len(queries), length, wide, wide, terms)
-    constant: Tensor | None = None
-    if (flat.constant[mine] != 0).any():
-        full = np.zeros((cells, terms))
-        full[cell, term] = np.maximum(flat.constant[mine], NEVER)
-        constant = torch.as_tensor(full.reshape(shape))
+    ended = np.arange(length)[None, :] >= lengths[:, None]  # [queries, layers]
+    index = index.reshape(*shape, factors)
+    index[ended, 0, 0, 0] = ONE_ENTRY
     rows = tuple(
-        np.stack([a.slots[s[q] : s[q + 1]] for q in queries.tolist()])
-        for a, s in zip(flat.asked, starts, strict=True)
+        a.slots[s[queries][:, None] + np.arange(s[queries[0] + 1] - s[queries[0]])]
+        for a, s in zip(unfolded.asked, starts, strict=True)
     )
-    return Chains(queries, torch.as_tensor(index.reshape(*shape, factors)), constant, rows)
+    labelled = torch.as_tensor(constant.reshape(shape)) if constant.any() else None
+    return Chains(queries, torch.as_tensor(index), labelled, rows)
 
 
-def entries(flat: Flat, edges: Ints, starts: list[Ints]) -> Ints:
-    """Where each factor of some edges stands among its query's own atomic weights."""
-    kind, row, column = flat.kind[edges], flat.row[edges], flat.column[edges]
-    query = np.broadcast_to(flat.query[flat.source[edges]][:, None], kind.shape)
-    result = np.full(kind.shape, ONE_ENTRY, dtype=np.int64)
+def _terms(cell: Ints, ways: Ints) -> tuple[Ints, int]:
+    """Where the ways of each link begin among those of its cell, and the most ways of a cell."""
+    order = np.argsort(cell, kind="stable")
+    before = np.cumsum(ways[order]) - ways[order]
+    new = np.ones(len(cell), dtype=bool)
+    new[1:] = cell[order[1:]] != cell[order[:-1]]
+    start = np.maximum.accumulate(np.where(new, before, 0))
+    first = np.empty(len(cell), dtype=np.int64)
+    first[order] = before - start
+    return first, int((first + ways).max(initial=1))
+
+
+def _write(
+    unfolded: Unfolded,
+    part: InstanceRows,
+    offsets: list[Ints],
+    links: tuple[Ints, Ints, Ints],
+    index: Ints,
+    constant: Floats,
+) -> None:
+    """Write the ways of some instances of a template to their places: row, exit, place of links."""
+    table, bunches = part.table, part.table.bunches
+    row, exit_, at = links
+    row, exit_, at = row[at >= 0], exit_[at >= 0], at[at >= 0]
+    if not len(at):
+        return
+    begin = np.full((len(part.number), len(bunches.targets)), -1, dtype=np.int64)
+    begin[row, exit_] = at
+    some = np.unique(row)
+    begin = begin[some][:, bunches.bunch]  # [n, W]
+    where = begin + bunches.place
+    factors = table.kind.shape[1]
+    own = np.zeros((len(some), len(table.inputs) + 1), dtype=np.int64)
+    for i, (network, _) in enumerate(table.inputs):
+        number = unfolded.network[network]
+        own[:, i] = offsets[number][part.query[some]]
+        own[:, i] += part.rows[some, i] * unfolded.asked[number].domain
+    kind, column = table.kind[bunches.ways], table.column[bunches.ways]
     labelled = kind == LABEL
-    result[labelled] = FIRST_ENTRY + column[labelled]
-    base = np.full(kind.shape, FIRST_ENTRY + len(flat.clauses), dtype=np.int64)
-    for number, (asked, start) in enumerate(zip(flat.asked, starts, strict=True)):
-        at = kind == number
-        own = row[at] - start[query[at]]
-        result[at] = base[at] + own * asked.domain + column[at]
-        # A query's rows of the next network follow those of this one.
-        base += (start[1:] - start[:-1])[query] * asked.domain
-    return result
+    fixed = np.where(kind == NONE, ONE_ENTRY, column)
+    fixed[labelled] = FIRST_ENTRY + unfolded.label[column[labelled]]
+    # The last of an instance's own offsets is 0: that of labels and of no factor.
+    entries = own[:, table.given[bunches.ways]] + fixed  # [n, W, factors]
+    taken = begin >= 0
+    if taken.all():
+        index[where.reshape(-1), :factors] = entries.reshape(-1, factors)
+        constant[where] = table.constant[bunches.ways]
+    else:
+        index[where[taken], :factors] = entries[taken]
+        constant[where[taken]] = np.broadcast_to(table.constant[bunches.ways], where.shape)[taken]
 
 
 def chain_log_prob(

@@ -18,8 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepprooflog.graph.flat import LABEL, Asked, Flat, Ints
+from deepprooflog.graph.flat import Flat
 from deepprooflog.graph.ragged import ragged_ranges
+from deepprooflog.graph.way_table import LABEL, Asked, Ints
 from deepprooflog.infer.particles import Arena
 from deepprooflog.logic.clause import Clause
 from deepprooflog.score.network import Network

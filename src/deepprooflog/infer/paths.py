@@ -19,17 +19,16 @@ import torch
 from torch import Tensor
 
 from deepprooflog.graph.explore import RECURSION, explore
-from deepprooflog.graph.flat import Ints, flatten
-from deepprooflog.graph.macro import Templates
-from deepprooflog.graph.pattern import WholeTensors
+from deepprooflog.graph.flat import flatten
 from deepprooflog.graph.templates import Bundle, bundle, place_tensors, renumber
-from deepprooflog.graph.unfold import unfold
-from deepprooflog.infer.bank import Bank, moved, replaced, stacked
+from deepprooflog.graph.way_table import Ints
+from deepprooflog.infer.bank import Bank, bank_of, moved, replaced
 from deepprooflog.infer.flatarena import FlatPart, distances, flat_part
 from deepprooflog.infer.frontier import Frontier
 from deepprooflog.infer.particles import Arena, Ground
 from deepprooflog.infer.selection import Select, selection
-from deepprooflog.logic.budget import Budget, BudgetExceeded
+from deepprooflog.infer.unfolded_part import unfold_queries
+from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
@@ -92,38 +91,25 @@ def prepare(
     `form="graph"` explores goal graphs without collapsing runs of certain steps.
     """
     budget = (budget or Budget()).start()
-    bank, placed = place_tensors(queries)
+    placed = place_tensors(queries)
     interner = Interner()
     rest = list(range(len(queries)))
     flat: FlatPart | None = None
     if form == "auto" and unfolding and queries and not _grows(program, queries[0]):
-        flat = _unfold(program, queries, placed, budget)
-        rest = [] if flat is not None else rest
+        unfolded = unfold_queries(program, queries, budget)
+        if unfolded is not None:
+            flat, rest = flat_part(flatten(unfolded), placed.rows), []
     bundles: list[BundlePart] = []
     wandering = rest
     if form != "steps" and rest:
         wandering = []
-        for item in bundle(program, queries, budget, which=rest).bundles:
+        for item in bundle(program, queries, budget, placed=placed).bundles:
             if item.graph.complete:
                 bundles.append(_bundle_part(item))
             else:
                 wandering.extend(item.queries.reshape(-1).tolist())
-    goals = {i: start(renumber(queries[i].atoms, placed[i])[0], interner) for i in wandering}
-    return Paths(program, len(queries), flat, tuple(bundles), goals, interner, stacked(bank))
-
-
-def _unfold(
-    program: Program, queries: Sequence[Query], placed: Sequence[Sequence[int]],
-    budget: Budget | None,
-) -> FlatPart | None:  # fmt: skip
-    interner = Interner()
-    templates = Templates(program, interner, budget or Budget())
-    goals = [start(q.atoms, interner) for q in queries]
-    try:
-        flat = flatten(templates, unfold(templates, goals))
-    except (BudgetExceeded, WholeTensors):
-        return None
-    return flat_part(flat, placed)
+    goals = {i: start(renumber(queries[i].atoms, placed.rows[i])[0], interner) for i in wandering}
+    return Paths(program, len(queries), flat, tuple(bundles), goals, interner, bank_of(placed.bank))
 
 
 def _grows(program: Program, query: Query) -> bool:

@@ -16,9 +16,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.graph.digraph import arrows
-from deepprooflog.graph.flat import Flat, Ints
+from deepprooflog.graph.flat import Flat
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.infer.chain import entries
+from deepprooflog.graph.way_table import LABEL, Ints
+from deepprooflog.infer.chain import FIRST_ENTRY, ONE_ENTRY
 from deepprooflog.infer.exact import Layered, layered, log_values
 
 
@@ -61,7 +62,7 @@ def find_shapes(flat: Flat, queries: Ints, starts: list[Ints]) -> list[Shape]:
         edges = order[begin[q] : begin[q + 1]]
         source, target = own_number[flat.source[edges]], own_number[flat.target[edges]]
         target[flat.target[edges] == 0] = 0
-        index = entries(flat, edges, starts)
+        index = _entries(flat, edges, starts)
         sizes = [int(s[q + 1] - s[q]) for s in starts]
         root = int(own_number[flat.roots[q]])
         key = b"|".join(
@@ -70,6 +71,23 @@ def find_shapes(flat: Flat, queries: Ints, starts: list[Ints]) -> list[Shape]:
         found.setdefault(key, []).append((q, edges))
         parts.setdefault(key, (len(nodes) + 1, root, source, target, index))
     return [_shape(flat, parts[key], members, starts) for key, members in found.items()]
+
+
+def _entries(flat: Flat, edges: Ints, starts: list[Ints]) -> Ints:
+    """Where each factor of some edges stands among its query's own atomic weights."""
+    kind, row, column = flat.kind[edges], flat.row[edges], flat.column[edges]
+    query = np.broadcast_to(flat.query[flat.source[edges]][:, None], kind.shape)
+    result = np.full(kind.shape, ONE_ENTRY, dtype=np.int64)
+    labelled = kind == LABEL
+    result[labelled] = FIRST_ENTRY + column[labelled]
+    base = np.full(kind.shape, FIRST_ENTRY + len(flat.clauses), dtype=np.int64)
+    for number, (asked, start) in enumerate(zip(flat.asked, starts, strict=True)):
+        at = kind == number
+        own = row[at] - start[query[at]]
+        result[at] = base[at] + own * asked.domain + column[at]
+        # A query's rows of the next network follow those of this one.
+        base += (start[1:] - start[:-1])[query] * asked.domain
+    return result
 
 
 def _shape(

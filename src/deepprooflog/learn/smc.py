@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from deepprooflog.graph.flat import Ints
+from deepprooflog.graph.way_table import Ints
 from deepprooflog.infer.particles import LookAhead
 from deepprooflog.infer.paths import Form, Paths, grounds, prepare
 from deepprooflog.infer.selection import Select

@@ -123,6 +123,12 @@ class Interner:
             known = self._adopted[id(root)] = (root, self._copy(root, numbers))
         return known[1]
 
+    def own(self, term: Term) -> Term:
+        """The canonical form of a ground term, of which nothing is remembered but the form."""
+        if type(term) is not Struct or term.home is self:
+            return term
+        return self._copy(term, {})
+
     def _flat(self, root: Struct, numbers: dict[Var, int]) -> Struct | None:
         """The form of a term whose arguments need no copying themselves; None for any other."""
         args: list[Term] = []

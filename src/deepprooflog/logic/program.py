@@ -21,6 +21,7 @@ from deepprooflog.logic.clause import (
     at,
 )
 from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.goals import UnreadQuery
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.query import Query, parse_query
 from deepprooflog.syntax.operators import Operators
@@ -121,6 +122,8 @@ class Program:
 
     def query(self, query: str | Term | Query) -> Query:
         """A query read with the program's operators and flags."""
+        if isinstance(query, UnreadQuery):
+            return query.read(self)
         return parse_query(query, self.operators, self.flags)
 
     def defines(self, functor: Functor) -> bool:

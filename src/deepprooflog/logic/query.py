@@ -1,9 +1,13 @@
-"""Queries: goals as users write them, with Python values and tensors in place of variables."""
+"""Queries: goals as users write them, with Python values and tensors in place of variables.
+
+The text of a goal made by `goal` or `goals` is read once, however often it is used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.body import (
@@ -14,10 +18,13 @@ from deepprooflog.logic.body import (
     conjuncts,
     has_nested_cut,
 )
+from deepprooflog.logic.clause import Frame, abstract, instantiate
 from deepprooflog.syntax.operators import Operators
 from deepprooflog.syntax.reader import Flags, read_term
 from deepprooflog.syntax.terms import (
+    CONS,
     FALSE,
+    NIL,
     TRUE,
     Atom,
     Float,
@@ -38,7 +45,7 @@ class Query:
 
     atoms: tuple[Term, ...]
     variables: Mapping[str, Var] = field(default_factory=dict)
-    tensors: tuple[object, ...] = ()
+    tensors: Sequence[object] = ()
 
     def __str__(self) -> str:
         names = Names({v: n for n, v in self.variables.items()})
@@ -55,19 +62,60 @@ def goal(text: str, /, **values: object) -> Query:
     >>> print(goal("add(X, Y, Z)", X=[1, 2], Y="a"))
     add([1,2],a,Z)
     """
+    form = form_of(text)
+    form.require(values)
+    lift = Lift()
+    terms = {name: lift(value, name) for name, value in values.items()}
+    return form.filled(terms, tuple(lift.tensors))
+
+
+@dataclass(frozen=True)
+class GoalForm:
+    """A goal's text as read: its atoms over numbered variables, and the number of each name."""
+
+    text: str
+    atoms: tuple[Term, ...]
+    names: Mapping[str, int]
+    size: int
+
+    def require(self, names: Iterable[str]) -> None:
+        """Refuse names that are no variables of the goal."""
+        for name in names:
+            if name not in self.names:
+                known = ", ".join(self.names) or "none"
+                raise ProgramError(
+                    f"{name} is not a variable of {self.text} (its variables: {known})",
+                    hint="name each value after a variable of the goal",
+                )
+
+    def filled(self, terms: Mapping[str, Term], tensors: Sequence[object]) -> Query:
+        """The goal with terms for some of its variables; the others are fresh."""
+        frame: Frame = [None] * self.size
+        free: dict[str, Var] = {}
+        for name, number in self.names.items():
+            term = terms.get(name)
+            frame[number] = free.setdefault(name, Var(name)) if term is None else term
+        return Query(tuple([instantiate(a, frame) for a in self.atoms]), free, tensors)
+
+
+def form_of(text: str) -> GoalForm:
+    """The form of a goal's text; the latest short ones are remembered."""
+    return _remembered_form(text) if len(text) <= SHORT else _read_form(text)
+
+
+# Texts of goals up to this long are remembered: those that are written, not those that are made.
+SHORT = 2000
+
+
+def _read_form(text: str) -> GoalForm:
     query = parse_query(text)
-    unknown = [name for name in values if name not in query.variables]
-    if unknown:
-        known = ", ".join(query.variables) or "none"
-        raise ProgramError(
-            f"{unknown[0]} is not a variable of {text} (its variables: {known})",
-            hint="name each value after a variable of the goal",
-        )
-    lift = _Lift()
-    for name, value in values.items():
-        query.variables[name].ref = lift(value, name)
-    free = {name: var for name, var in query.variables.items() if name not in values}
-    return Query(query.atoms, free, tuple(lift.tensors))
+    numbers: dict[Var, int] = {}
+    atoms = tuple([abstract(a, numbers) for a in query.atoms])
+    names = {name: numbers.setdefault(var, len(numbers)) for name, var in query.variables.items()}
+    return GoalForm(text, atoms, names, len(numbers))
+
+
+_remembered_form = lru_cache(maxsize=256)(_read_form)
 
 
 def parse_query(
@@ -97,7 +145,7 @@ def _committed(atoms: tuple[Term, ...]) -> tuple[Term, ...]:
     return tuple(after_cut(atoms)) or (TRUE,) if CUT in atoms else atoms
 
 
-class _Lift:
+class Lift:
     """Turns Python values into terms; the same tensor object gets the same slot."""
 
     def __init__(self) -> None:
@@ -105,6 +153,10 @@ class _Lift:
         self._slots: dict[int, Slot] = {}
 
     def __call__(self, value: object, name: str) -> Term:
+        if type(value) is int:
+            return value
+        if type(value) is list and all(type(item) is int for item in value):
+            return ground_list(value)
         # The lists still open, innermost last: the elements to come and the terms of those done.
         open_: list[tuple[Iterator[object], list[Term], int]] = []
         inside: set[int] = set()
@@ -160,6 +212,14 @@ class _Lift:
             slot = self._slots[id(value)] = Slot(len(self.tensors))
             self.tensors.append(value)
         return slot
+
+
+def ground_list(items: Sequence[Term]) -> Term:
+    """The list of terms that have no variables."""
+    result: Term = NIL
+    for item in reversed(items):
+        result = Struct(CONS, (item, result), True)
+    return result
 
 
 def _number(value: object, name: str) -> object:

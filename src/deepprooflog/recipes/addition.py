@@ -28,12 +28,12 @@ from deepprooflog.learn.minibatch import Objective
 from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
 from deepprooflog.learn.smc import paths, smc_log_prob
 from deepprooflog.learn.subgoals import subgoal_log_prob
+from deepprooflog.logic.goals import GoalBatch
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.query import Query
 from deepprooflog.model import Model
 from deepprooflog.recipes.addition_options import AdditionOptions
 from deepprooflog.recipes.lenet import lenet, small_net
-from deepprooflog.recipes.sums import Ints, Sums, accuracy, consecutive, goals
+from deepprooflog.recipes.sums import Ints, Sums, accuracy, consecutive, sum_goals
 
 TASK = "mnist-addition"
 
@@ -110,7 +110,7 @@ class Task:
     """A model with the unfolded sums of the training pictures; the last sixth validates."""
 
     model: Model
-    goals: list[Query]
+    goals: GoalBatch
     batch: Compiled | Paths
     sums: Sums
     training: int  # sums to learn from, the first ones
@@ -138,7 +138,7 @@ def training_sums(options: AdditionOptions) -> tuple[Digits, Sums]:
 def prepare(options: AdditionOptions, device: torch.device) -> Task:
     """Read the data, make the sums and build the graphs of all of them, once."""
     train, sums = training_sums(options)
-    asked = goals(sums, tensor(train).unbind(0))
+    asked = sum_goals(sums, tensor(train))
     model = Model(program(), networks={"lenet": classifier(options, train.images.shape[1:])})
     batch: Compiled | Paths
     batch = model.compile(asked) if options.method == "dp" else paths(model, asked)
@@ -148,7 +148,7 @@ def prepare(options: AdditionOptions, device: torch.device) -> Task:
         batch=batch.to(device),
         sums=sums,
         training=max(1, len(sums) * 5 // 6),
-        labels=train.labels[sums.pictures.reshape(-1)],
+        labels=train.labels,
     )
 
 
@@ -196,12 +196,12 @@ def look(options: AdditionOptions, task: Task) -> dict[str, float]:
     if not len(task.validation):
         return {}
     log_p = log_prob(options, task, task.validation)
-    first = task.training * 2 * options.n
     bank = task.batch.bank
     assert isinstance(bank, Tensor)
-    digits, labels = predict(task.model, bank[first:]), task.labels[first:]
-    # The bank has the least significant digit first: the two numbers of a sum stay together.
-    found = accuracy(digits[::-1], labels[::-1], options.n, regroupings=0)
+    # A sum has its least significant digits first; backwards its two numbers stay together.
+    rows = task.sums.pictures[task.training :].reshape(-1)[::-1].copy()
+    digits = predict(task.model, bank[torch.from_numpy(rows)])
+    found = accuracy(digits, task.labels[rows], options.n, regroupings=0)
     return {
         "validation_loss": -float(log_p.mean()),
         "validation_accuracy": found.sum_accuracy,

@@ -5,14 +5,13 @@ Numbers are lists of digits, the least significant first; a sum is never one mac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from deepprooflog.logic.query import Query, goal
+from deepprooflog.logic.goals import GoalBatch, goals
 
 Ints = NDArray[np.int64]
 
@@ -65,12 +64,11 @@ def add_digits(numbers: Ints) -> Ints:
     return result
 
 
-def goals(sums: Sums, pictures: Sequence[Tensor]) -> list[Query]:
-    """`add(Xs, Ys, Zs, 0)` for each sum, with its pictures in it."""
-    return [
-        goal("add(X, Y, Z, 0)", X=[pictures[i] for i in x], Y=[pictures[i] for i in y], Z=z)
-        for (x, y), z in zip(sums.pictures.tolist(), sums.written, strict=True)
-    ]
+def sum_goals(sums: Sums, pictures: Tensor) -> GoalBatch:
+    """`add(Xs, Ys, Zs, 0)` for each sum, over the rows of its pictures."""
+    x, y = sums.pictures[:, 0], sums.pictures[:, 1]
+    bank = {"X": pictures, "Y": pictures}
+    return goals("add(X, Y, Z, 0)", bank=bank, X=x, Y=y, Z=sums.written)
 
 
 @dataclass(frozen=True)
