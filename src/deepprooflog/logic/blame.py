@@ -97,11 +97,14 @@ def _names(goal: Term, clause: Clause) -> dict[Var, str]:
 
 
 def _goals(body: tuple[Term, ...]) -> Iterator[Term]:
+    # The tables of builtins are filled by modules that import the machine, and so this one.
+    from deepprooflog.logic.builtins.registry import META
+
     stack = list(reversed(body))
     while stack:
         t = stack.pop()
         yield t
-        if type(t) is Struct and t.functor.name in (",", ";", "->", "*->", "\\+", "findall"):
+        if type(t) is Struct and t.functor.name in META:
             stack.extend(reversed(t.args))
 
 

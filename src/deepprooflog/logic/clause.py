@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias, TypedDict, final
 
-from deepprooflog.logic.fraction import log_fraction
+from deepprooflog.logic.fraction import fraction_text, log_fraction
+from deepprooflog.syntax.operators import Operators
 from deepprooflog.syntax.sharing import variables_once
 from deepprooflog.syntax.terms import (
     MANY,
@@ -23,6 +24,7 @@ from deepprooflog.syntax.terms import (
     deref,
     is_acyclic,
 )
+from deepprooflog.syntax.writer import Names, write_clause
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,21 @@ class Clause:
 
 
 Frame: TypeAlias = list[Term | None]
+
+
+def clause_text(clause: Clause, operators: Operators | None = None, label: bool = True) -> str:
+    """A clause as its author would write it, with its own variable names; with or without label.
+
+    A network's label is left out.
+    """
+    own = clause.label if label else None
+    shown: str | None = None
+    if isinstance(own, Constant):
+        shown = fraction_text(own.value)
+    elif isinstance(own, Trainable):
+        shown = "t(_)" if own.initial is None else f"t({fraction_text(own.initial)})"
+    given = {canonical_var(i): n for i, n in enumerate(clause.names) if n != "_"}
+    return write_clause(clause.head, clause.body, shown, operators, Names(given))
 
 
 def instantiate(term: Term, frame: Frame) -> Term:

@@ -14,11 +14,12 @@ from itertools import chain
 from deepprooflog.logic.body import DISJUNCTION, IF_THEN, SOFT_IF, conjuncts, has_cut
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.builtins import library_clauses
+from deepprooflog.logic.builtins.registry import GUARDS, META
 from deepprooflog.logic.choice import Choice, Weigher
 from deepprooflog.logic.clause import instantiate
 from deepprooflog.logic.head import enter
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.reach import MAX_EXTRA, META, mentioned
+from deepprooflog.logic.reach import MAX_EXTRA, mentioned
 from deepprooflog.logic.refusals import not_callable
 from deepprooflog.logic.solver import Solver
 from deepprooflog.logic.unify import Trail, undo
@@ -42,13 +43,6 @@ def opens(program: Program, atom: Term) -> bool:
     if functor.name == "phrase":
         names = chain(names, _within(atom.args[0]))
     return any(program.reaches_choice(f) for f in names)
-
-
-# Always run by the plain solver: to reach a random choice inside is an error there.
-GUARDS = frozenset(
-    {"\\+", "once", "ignore", "not", "forall", "findall", "bagof", "setof", "aggregate_all",
-     "catch", "include", "exclude", "partition"}
-)  # fmt: skip
 
 
 def _closures(atom: Struct) -> Iterator[Functor]:

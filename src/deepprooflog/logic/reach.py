@@ -10,18 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from deepprooflog.logic.builtins.registry import META
 from deepprooflog.logic.program import Predicate
 from deepprooflog.syntax.terms import CURLY, Atom, Functor, Struct, Term, deref
 
 # As many arguments as `call/8` can add to a closure.
 MAX_EXTRA = 7
-
-# Predicates whose arguments are goals or closures, by name.
-META = frozenset(
-    {",", ";", "->", "*->", "|", "\\+", "^", "call", "once", "ignore", "not", "forall", "findall",
-     "bagof", "setof", "aggregate_all", "maplist", "foldl", "include", "exclude", "partition",
-     "catch", "phrase", "{}", ">>"}
-)  # fmt: skip
 
 
 def reaching(predicates: Mapping[Functor, Predicate]) -> frozenset[Functor]:

@@ -6,18 +6,17 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from deepprooflog.errors import ProofLogError
+from deepprooflog.logic.builtins.registry import GUARDS
 from deepprooflog.logic.choice import Choice, Weigher
-from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural, Trainable
-from deepprooflog.logic.control import GUARDS
-from deepprooflog.logic.fraction import fraction_text
+from deepprooflog.logic.clause import Bernoulli, Clause, Neural, clause_text
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import resolvents, start, successors
 from deepprooflog.logic.unify import Trail, undo
 from deepprooflog.proof.tree import Kind, Node, Proof
-from deepprooflog.syntax.terms import Term, canonical_var, functor_of, variables
-from deepprooflog.syntax.writer import Names, write_clause, write_term
+from deepprooflog.syntax.terms import Term, functor_of, variables
+from deepprooflog.syntax.writer import Names, write_term
 
 
 @dataclass(frozen=True)
@@ -130,19 +129,7 @@ def _reason(atom: Term, choice: Choice, program: Program) -> str:
         if isinstance(label, Neural):
             return f"{asked} = {write_term(label.domain[choice.number])}"
         return asked
-    return clause_text(clause, program)
-
-
-def clause_text(clause: Clause, program: Program) -> str:
-    """A clause as its author would write it, with its own variable names."""
-    label = clause.label
-    shown: str | None = None
-    if isinstance(label, Constant):
-        shown = fraction_text(label.value)
-    elif isinstance(label, Trainable):
-        shown = "t(_)" if label.initial is None else f"t({fraction_text(label.initial)})"
-    given = {canonical_var(i): n for i, n in enumerate(clause.names) if n != "_"}
-    return write_clause(clause.head, clause.body, shown, program.operators, Names(given))
+    return clause_text(clause, program.operators)
 
 
 def _place(clause: Clause | None) -> str | None:

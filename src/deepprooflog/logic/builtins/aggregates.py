@@ -15,7 +15,7 @@ from deepprooflog.syntax.terms import NIL, Atom, Functor, Struct, Term, Var, der
 _COUNT = Atom("count")
 
 
-@control("aggregate_all", 3)
+@control("aggregate_all", 3, guard=True, single=True)
 def aggregate_all(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     spec, goal, result = args
     spec = deref(spec)

@@ -6,7 +6,7 @@ from typing import Any
 
 from deepprooflog.errors import PrologError
 from deepprooflog.logic.body import as_goal
-from deepprooflog.logic.builtins.registry import Solutions, control, det, nondet
+from deepprooflog.logic.builtins.registry import Solutions, control, det, holds_goals, nondet
 from deepprooflog.logic.machine import (
     CUT,
     LEAVE_CATCH,
@@ -58,6 +58,10 @@ def _commit_softly(machine: Machine, args: Any, cont: Any) -> Frame | None:
     return frame
 
 
+# Bodies as terms, and library predicates that call closures.
+holds_goals("|", "^", "{}", ">>", "maplist", "foldl", "phrase")
+holds_goals("include", "exclude", "partition", guard=True)
+
 REFUTE = Site(None, run=_refute)
 COMMIT_SOFTLY = Site(None, run=_commit_softly)
 
@@ -69,7 +73,7 @@ def conjunction(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     return m.goal(left, rest, barrier, site.origin)  # type: ignore[arg-type]
 
 
-@control("!", 0)
+@control("!", 0, single=True)
 def cut(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     del m.choices[args[0] :]
     frame: Frame = cont
@@ -106,8 +110,8 @@ def soft_if_then(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     return m.goal(condition, m.goal(then, cont, barrier, origin), len(m.choices), origin)
 
 
-@control("\\+", 1)
-@control("not", 1)
+@control("\\+", 1, guard=True, single=True)
+@control("not", 1, guard=True, single=True)
 def negation(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     goal = as_goal(args[0])
     height = len(m.choices)
@@ -138,7 +142,7 @@ def add_arguments(closure: Term, extra: tuple[Term, ...]) -> Term:
     raise type_error("callable", closure)
 
 
-@control("once", 1)
+@control("once", 1, guard=True, single=True)
 def once(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     goal = as_goal(args[0])
     height = len(m.choices)
@@ -146,7 +150,7 @@ def once(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     return m.goal(goal, (CUT, (height,), cont), height, origin.user)
 
 
-@control("ignore", 1)
+@control("ignore", 1, guard=True, single=True)
 def ignore(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     goal = as_goal(args[0])
     height = len(m.choices)
@@ -155,14 +159,14 @@ def ignore(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     return m.goal(goal, (CUT, (height,), cont), height + 1, origin.user)
 
 
-@control("forall", 2)
+@control("forall", 2, guard=True, single=True)
 def forall(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     condition, action = args
     counterexample = Struct(COMMA, (condition, Struct(NOT, (action,))))
     return negation(m, site, (counterexample,), cont)
 
 
-@control("catch", 3)
+@control("catch", 3, guard=True)
 def catch(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     goal, catcher, recovery = args
     origin: Any = site.origin

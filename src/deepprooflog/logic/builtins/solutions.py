@@ -56,7 +56,7 @@ def _finish(machine: Machine, choice: Choice) -> Frame | None:
     return frame
 
 
-@control("findall", 3)
+@control("findall", 3, guard=True, single=True)
 def findall(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     template, goal, result = args
     require_partial_list(result)
@@ -67,7 +67,7 @@ def findall(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     return collect(m, site, template, goal, cont, finish)
 
 
-@control("findall", 4)
+@control("findall", 4, guard=True, single=True)
 def findall_tail(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     template, goal, result, tail = args
 
@@ -77,12 +77,12 @@ def findall_tail(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     return collect(m, site, template, goal, cont, finish)
 
 
-@control("bagof", 3)
+@control("bagof", 3, guard=True)
 def bagof(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     return _bag(m, site, args, cont, as_set=False)
 
 
-@control("setof", 3)
+@control("setof", 3, guard=True)
 def setof(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
     return _bag(m, site, args, cont, as_set=True)
 
