@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from deepprooflog.errors import Inexact
 from deepprooflog.graph.describe import goal_text
-from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.graph.digraph import Arrows
+from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.foremost import best_first
 from deepprooflog.infer.method import Method, Solvable, Weigh, over_budget, write_down
@@ -108,28 +109,37 @@ def best_path(graph: GoalGraph, weights: Floats, root: int) -> list[int] | None:
     weight exceeds 1, so what an open goal could still give is bounded by the way to it. Otherwise
     `Inexact` says what was found.
     """
-    semiring = MaxSemiring()
-    items = [(w, -1) for w in weights.tolist()]
-    values = evaluate(schedule(graph), items, semiring)
+    trues = np.asarray(graph.true_nodes(), dtype=np.int64)
+    path, found = best_edges(graph, weights, root, trues)
     if not graph.complete:
-        _refuse_better_outside(graph, items, root, values[root][0])
-    if values[root][0] == -math.inf:
-        return None
-    path: list[int] = []
-    node = root
-    while not graph.goals[node].is_true:
-        edges = range(int(graph.first[node]), int(graph.first[node + 1]))
-        best = max(edges, key=lambda e: semiring.times(items[e], values[int(graph.target[e])]))
-        path.append(best)
-        node = int(graph.target[best])
+        _refuse_better_outside(graph, weights, root, found)
     return path
 
 
-def _refuse_better_outside(
-    graph: GoalGraph, items: list[tuple[float, int]], root: int, found: float
-) -> None:
+def best_edges(
+    graph: GoalGraph | Arrows, weights: Floats, start: int, ends: Ints
+) -> tuple[list[int] | None, float]:
+    """The edges of the best way from a node to one of the ends, and its log weight."""
+    if not len(ends):
+        return None, -math.inf
     semiring = MaxSemiring()
-    outside = evaluate(schedule(graph, graph.open), items, semiring)[root][0]
+    items = [(w, -1) for w in weights.tolist()]
+    values = evaluate(schedule(graph, ends), items, semiring)
+    found = values[start][0]
+    if found == -math.inf:
+        return None, found
+    first, target, over = graph.first.tolist(), graph.target.tolist(), set(ends.tolist())
+    path: list[int] = []
+    node = start
+    while node not in over:
+        edges = range(first[node], first[node + 1])
+        path.append(max(edges, key=lambda e: semiring.times(items[e], values[target[e]])))
+        node = target[path[-1]]
+    return path, found
+
+
+def _refuse_better_outside(graph: GoalGraph, weights: Floats, root: int, found: float) -> None:
+    _, outside = best_edges(graph, weights, root, graph.open)
     if outside > found:
         raise Inexact(
             f"{goal_text(graph.goals[root])}: a better proof may lie outside the budget "

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deepprooflog.graph.digraph import Arrows, arrows
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.infer.semiring import MaxSemiring, evaluate
+from deepprooflog.infer.best import best_edges
 from deepprooflog.infer.values import log_evaluate
 from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Struct, Term, Var
@@ -93,25 +93,8 @@ def log_weight(ending: Ending, graph: GoalGraph, weights: Floats) -> float:
 
 def best_of(ending: Ending, weights: Floats) -> list[int] | None:
     """The edges, in the goal graph, of the best derivation; None when there is none."""
-    if not len(ending.true):
-        return None
-    semiring = MaxSemiring()
-    items = [(w, -1) for w in weights[ending.edge].tolist()]
-    values = evaluate(schedule(ending.graph, ending.true), items, semiring)
-    if values[0][0] == -math.inf:
-        return None
-    first, target = ending.graph.first.tolist(), ending.graph.target.tolist()
-    true = set(ending.true.tolist())
-    path: list[int] = []
-    node = 0
-    while node not in true:
-        best = max(
-            range(first[node], first[node + 1]),
-            key=lambda e: semiring.times(items[e], values[target[e]]),
-        )
-        path.append(int(ending.edge[best]))
-        node = target[best]
-    return path
+    path, _ = best_edges(ending.graph, weights[ending.edge], 0, ending.true)
+    return None if path is None else ending.edge[path].tolist()
 
 
 def _match(
