@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,12 +35,12 @@ RUNGS: tuple[tuple[str, ...], ...] = (
     ("kg",),
     ("recipes",),
     ("demo",),
-    ("cli", "serve"),
+    ("cli",),
 )
 HEIGHT = {part: height for height, rung in enumerate(RUNGS) for part in rung}
 
 # The public names are gathered in `__init__`; inside, only these use them, as a user would.
-USERS_OF_THE_PUBLIC_NAMES = {"demo", "cli", "serve"}
+USERS_OF_THE_PUBLIC_NAMES = {"demo", "cli"}
 
 WITHOUT_TENSORS = ("terminal", "errors", "syntax", "logic")
 CHECKED = {"graph", "score", "infer", "relational", "model", "mdp", "learn", "kg", "recipes"}
@@ -77,6 +78,16 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
                     yield node.lineno, f"{base}.{alias.name}" if alias.name in HEIGHT else base
             else:
                 yield node.lineno, base
+
+
+def test_every_part_is_there_and_contributing_names_it() -> None:
+    """The order of packages speaks of what exists, on the page for contributors too."""
+    assert {part_of(name_of(path)) for path in INNER} - {"__main__"} == set(HEIGHT)
+    page = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = re.search(r"what stands before it: (.*?);", page, re.DOTALL)
+    assert listed is not None
+    named = re.findall(r"\w+", listed[1].replace(" and ", " "))
+    assert named == [part for rung in RUNGS for part in rung]
 
 
 @pytest.mark.parametrize("path", INNER, ids=name_of)
