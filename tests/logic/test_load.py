@@ -236,3 +236,17 @@ def test_a_hundred_thousand_facts() -> None:
     assert found.place is not None and found.place.line == 78
     assert list(dpl.solve(program, "edge(n77, X), edge(Y, X)")) == [{"X": f"n{target}", "Y": "n77"}]
     assert dpl.answers(program, "edge(X, n0)") == {"edge(n0,n0)": 1.0}
+
+
+@pytest.mark.parametrize("text", ["0.3 :: a; 0.7 :: b.", "0.3 :: a; 0.7 :: b :- c. c."])
+def test_an_annotated_disjunction_is_told_how_to_be_written(text: str) -> None:
+    with pytest.raises(ProgramError, match="an annotated disjunction") as caught:
+        Program(text)
+    assert (caught.value.line, caught.value.column) == (1, 1)
+    assert "0.3 :: x(a). 0.7 :: x(b)." in (caught.value.hint or "")
+    assert dpl.prob(Program("0.3 :: x(a). 0.7 :: x(b)."), "x(a)") == 0.3
+
+
+def test_a_head_with_alternatives() -> None:
+    with pytest.raises(ProgramError, match="one head, not several"):
+        Program("a ; b :- c.")

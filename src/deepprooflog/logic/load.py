@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.logic.body import CUT, conjuncts, converted, has_nested_cut
+from deepprooflog.logic.body import CUT, DISJUNCTION, conjuncts, converted, has_nested_cut
 from deepprooflog.logic.builtins import PROTECTED
 from deepprooflog.logic.clause import (
     Clause,
@@ -129,6 +129,8 @@ def make_clause(
     body: Term = TRUE
     if type(term) is Struct and term.functor is NECK:
         head, body = deref(term.args[0]), deref(term.args[1])
+    if type(head) is Struct and head.functor is DISJUNCTION:
+        raise _several_heads(head)
     label: Label | None = None
     if type(head) is Struct and head.functor is LABEL:
         label = parse_label(head.args[0])
@@ -150,6 +152,28 @@ def make_clause(
     by_var = {v: n for n, v in (variables or {}).items()}
     names = tuple(by_var.get(v, "_") for v in numbers)
     return Clause(numbered, atoms, len(numbers), label, place, names)
+
+
+def _several_heads(head: Struct) -> ProgramError:
+    """The error of a clause with alternatives in its head."""
+    parts: list[Term] = []
+    todo: list[Term] = [head]
+    while todo:
+        part = deref(todo.pop())
+        if type(part) is Struct and part.functor is DISJUNCTION:
+            todo.extend(reversed(part.args))
+        else:
+            parts.append(part)
+    labelled = [p.args for p in parts if type(p) is Struct and p.functor is LABEL]
+    if len(labelled) < len(parts):
+        return ProgramError(
+            "a clause has one head, not several alternatives", hint="a clause for each of them"
+        )
+    one = " ".join(f"{write_term(p, priority=989)} :: x({write_term(h)})." for p, h in labelled)
+    return ProgramError(
+        "an annotated disjunction: alternatives in the head of a clause are not read",
+        hint=f"the clauses of one labelled predicate exclude each other:  {one}",
+    )
 
 
 def _number_label(label: Label, numbers: dict[Var, int]) -> Label:
