@@ -258,3 +258,39 @@ def test_conditional_nll_is_what_given_minimises() -> None:
     each = losses.conditional_nll(log_p, log_z.expand(len(goals)))
     history = fit(model, SEEN, given="s(X, Y)", epochs=1)
     assert history.losses[0] == pytest.approx((each * weights).sum().item() / 12)
+
+
+class Observed(torch.utils.data.Dataset[object]):
+    """p(a) three times and p(b) once, with or without labels."""
+
+    def __init__(self, labels: bool) -> None:
+        goals = ["p(a)", "p(a)", "p(b)", "p(a)"]
+        self.rows: list[object] = [(g, 1) for g in goals] if labels else list(goals)
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, i: int) -> object:
+        return self.rows[i]
+
+
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("collate", [None, list])
+def test_a_loader_of_batches(labels: bool, collate: object) -> None:
+    """In any form its batches come: put together in columns, or as lists of examples."""
+    loader = torch.utils.data.DataLoader(
+        Observed(labels),
+        batch_size=2,
+        collate_fn=collate,  # type: ignore[arg-type]
+    )
+    model = dpl.Model(dpl.Program("t(0.5) :: p(a). t(0.5) :: p(b)."))
+    fit(model, loader, optimizer="lbfgs", batch_size=4)
+    assert model.prob("p(a)") == pytest.approx(0.75, abs=1e-4)
+
+
+def test_what_is_no_example_is_named() -> None:
+    model = dpl.Model(dpl.Program("t(0.5) :: p(a). t(0.5) :: p(b)."))
+    for data in ([torch.ones(3)], [7], [[torch.ones(2), torch.ones(2)]]):
+        with pytest.raises(dpl.ModelError, match="an example is a goal") as caught:
+            fit(model, iter(data))  # type: ignore[arg-type]
+        assert "collate_fn=list" in (caught.value.hint or "")

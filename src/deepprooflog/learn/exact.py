@@ -74,7 +74,8 @@ def fit(
     >>> [round(p, 4) for p in model.labels.values().tolist()]
     [0.75, 0.25]
 
-    `data` are goals, pairs (goal, y), triples (goal, y, weight), or a mapping from goals to counts.
+    `data` are goals, pairs (goal, y), triples (goal, y, weight), or a mapping from goals to counts;
+    or batches of them, as a `DataLoader` gives. They are read once, and compiled together.
     `given` conditions the likelihood: log p(goal) − log p(given) takes the place of log p(goal).
     A `loss` of one's own gets log p and y and returns a value for each example. Mini-batches
     are drawn anew each epoch. `callback(epoch, loss)` ends the fit by returning True. Losses and
@@ -86,6 +87,8 @@ def fit(
         raise ModelError("the model has no parameters to fit", hint="t(0.5) :: p(a), or a network")
     generator = torch.Generator().manual_seed(seed)
     examples = compile_examples(model, data, given, budget)
+    if batch_size is None:
+        batch_size = getattr(data, "batch_size", None)
     size = len(examples) if batch_size is None else batch_size
     rule = _optimizer(optimizer, parameters, lr, size < len(examples))
     objective = _objective(model, examples, loss, impossible)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -22,7 +23,9 @@ from deepprooflog.model import Model
 
 Goal = str | Query
 Example = Goal | tuple[Goal, float] | tuple[Goal, float, float]
-Data = Iterable[Example] | Mapping[str, float]
+Batch = Sequence[Any]
+"""A list of examples, or goals and labels in columns, as a DataLoader puts them together."""
+Data = Iterable[Example | Batch] | Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def compile_examples(
     if isinstance(data, str | Query):
         data = [data]
     pairs = [(g, 1.0, n) for g, n in data.items()] if isinstance(data, Mapping) else data
-    rows = [_example(row) for row in pairs]
+    rows = [_example(row) for item in pairs for row in _unpacked(item)]
     if not rows:
         raise ModelError("there are no examples to fit", hint='for example  [("p(a)", 1)]')
     goals: list[Goal] = [goal for goal, _, _ in rows]
@@ -80,8 +83,24 @@ def log_probabilities(
     return conditioned(log[: len(which)], log[len(which) :][row])
 
 
-def _example(row: Example) -> tuple[Goal, float, float]:
+def _unpacked(item: object) -> Sequence[object]:
+    """The examples of a batch, or the one example that it is."""
+    if not isinstance(item, list | tuple) or not item or isinstance(item[0], str | Query):
+        return item if isinstance(item, list) else [item]
+    if isinstance(item[0], list | tuple) and isinstance(item[-1], Tensor):
+        columns = [c.tolist() if isinstance(c, Tensor) else c for c in item]
+        return list(zip(*columns, strict=True))
+    return item
+
+
+def _example(row: object) -> tuple[Goal, float, float]:
     goal, y, weight = (*row, 1.0)[:3] if isinstance(row, tuple) else (row, 1.0, 1.0)
+    if not isinstance(goal, str | Query):
+        raise ModelError(
+            f"an example is a goal, not a {type(goal).__name__}",
+            hint='text or dpl.goal(...), with its label: ("p(a)", 1); a DataLoader of goals with '
+            "tensors needs collate_fn=list",
+        )
     if y not in (0, 1):
         raise ModelError(f"the label of {goal} is {y}", hint="labels are 0 or 1")
     if not 0 <= weight < float("inf"):
