@@ -18,7 +18,7 @@ THROUGH_OTHERS = {
     *("kg_ppo", "kg_prior", "layout", "logistic", "match", "memo", "newton", "order_body"),
     *("parser", "precise", "prediction", "proofs", "raise_iso", "reach", "refusals", "rescale"),
     *("resolve", "rule_formats", "scalars", "slack", "termlevels", "terms", "trainable", "trials"),
-    *("upper", "values", "weigh"),
+    *("values", "weigh"),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -327,3 +328,96 @@ def test_a_value_the_network_rules_out_has_no_gradient_that_is_nan() -> None:
     table.p.grad = None
     model.log_prob([PICTURE, PICTURE]).sum().backward()
     assert table.p.grad is None or table.p.grad.isfinite().all()
+
+
+# -- what goes wrong without an error --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [TWO_WAYS, "1/3 :: p(a). q :- p(a), p(a)."])
+def test_functions_and_models_give_one_number(text: str) -> None:
+    program = dpl.Program(text)
+    for query in ("s(a)", "s(X)") if "s(" in text else ("p(a)", "q"):
+        assert dpl.Model(program).prob(query) == dpl.prob(program, query)
+
+
+class Softened(nn.Module):
+    """Ends in a softmax where only its outputs show it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.softmax(x[:, :2], 1)
+
+
+PICTURES = [dpl.goal("q(X)", X=torch.randn(3)) for _ in range(4)]
+
+
+@pytest.mark.parametrize("network", [nn.Sequential(nn.Linear(3, 2), nn.Softmax(1)), Softened()])
+def test_a_softmax_before_the_models_own_is_told(network: nn.Module) -> None:
+    with pytest.warns(UserWarning, match=r"the network net .*outputs=\"probabilities\""):
+        dpl.Model(dpl.Program(NEURAL), networks={"net": network}).log_prob(PICTURES)
+
+
+def test_a_sigmoid_before_the_models_own_is_told() -> None:
+    program = dpl.Program("nn(net, [X]) :: q(X).")
+    with pytest.warns(UserWarning, match="the network net ends in Sigmoid"):
+        dpl.Model(program, networks={"net": nn.Sequential(nn.Linear(3, 1), nn.Sigmoid())})
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        dpl.Network(nn.Sequential(nn.Linear(3, 2), nn.Softmax(1)), outputs="probabilities"),
+        dpl.Network(nn.Sequential(nn.Linear(3, 2), nn.Softmax(1)), outputs="logits"),
+        dpl.Network(Softened(), outputs="logits"),
+        nn.Sequential(nn.Linear(3, 2), nn.LogSoftmax(1)),  # logits of the same distribution
+        nn.Linear(3, 2),
+        Says(0.0, 0.0),
+    ],
+)
+def test_networks_that_are_what_they_are_said_to_be(network: nn.Module) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dpl.Model(dpl.Program(NEURAL), networks={"net": network}).log_prob(PICTURES)
+
+
+def test_weights_of_clauses_in_another_order_are_refused() -> None:
+    model = dpl.Model(dpl.Program("t(0.3) :: p(a). t(0.7) :: p(b)."))
+    other = dpl.Model(dpl.Program("t(0.7) :: p(b). t(0.3) :: p(a)."))
+    with pytest.raises(dpl.ModelError, match=r"label 1 is that of `p\(a\)\.` there, .*`p\(b\)\.`"):
+        other.load_state_dict(model.state_dict())
+    assert other.prob("p(b)") == 0.7
+    anew = dpl.Model(dpl.Program("t(0.5) :: p(a). t(0.5) :: p(b)."))
+    anew.load_state_dict(model.state_dict())
+    assert anew.prob("p(a)") == pytest.approx(0.3)
+
+
+def test_weights_that_do_not_name_their_clauses_are_taken_with_a_notice() -> None:
+    model = dpl.Model(dpl.Program("t(0.3) :: p(a). t(0.7) :: p(b)."))
+    state = {k: v for k, v in model.state_dict().items() if k != "labels.clauses"}
+    other = dpl.Model(dpl.Program("t(0.5) :: p(a). t(0.5) :: p(b)."))
+    with pytest.warns(UserWarning, match="do not say which clauses"):
+        other.load_state_dict(state)
+    assert other.prob("p(a)") == pytest.approx(0.3)
+
+
+OVERLAPPING = """\
+nn(net, [X], D, [a, b]) :: d(X, D).
+q(X, Y) :- d(X, a).
+q(X, Y) :- d(Y, a).
+"""
+
+
+def test_clauses_that_overlap_are_told_when_the_model_is_made() -> None:
+    with pytest.warns(UserWarning, match=r"`q\(X,Y\) :- d\(X,a\)\.` \(line 2\) and .*\(line 3\)"):
+        model = dpl.Model(dpl.Program(OVERLAPPING), networks={"net": Says(5.0, 0.0)})
+    sure = dpl.goal("q(X, Y)", X=torch.zeros(3), Y=torch.ones(3))
+    for ask in (model.prob, model.log_prob, model.answers, model.predict):
+        with pytest.raises(dpl.ProgramError, match=r"weight 1\.98\d*, more .*\(line 3\)") as caught:
+            ask(sure)
+        assert "by a test or by the outcomes they ask for" in (caught.value.hint or "")
+
+
+def test_a_scorer_that_normalises_has_no_overlaps() -> None:
+    program = dpl.Program("q :- p. q :- r. 0.5 :: p. 0.5 :: r.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dpl.Model(program, scorer=dpl.ClauseWeights(program))

@@ -126,7 +126,7 @@ class DataError(ProofLogError):
 
 
 class Notice(UserWarning):
-    """Something in a program that is ignored, said once: `FILE:LINE: …`."""
+    """Something that works, but perhaps not as it was meant: what is ignored, or may go wrong."""
 
 
 class Stopped(KeyboardInterrupt):

@@ -6,6 +6,7 @@ log p_success(q) = log Σ over derivations d of q of  Π p(G_{i+1} | G_i)
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,7 +15,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from deepprooflog.errors import ModelError, ProgramError
+from deepprooflog.errors import ModelError, Notice, ProgramError
 from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.infer.bank import tensor_of
@@ -26,17 +27,19 @@ from deepprooflog.infer.sample import Sample, sample
 from deepprooflog.infer.selection import Select, selection
 from deepprooflog.infer.success import (
     ABOVE_ONE,
+    OVERLAP_HINT,
     Success,
     answer_weights,
     check_one,
     require_exact,
     success,
 )
-from deepprooflog.logic.answers import answers_text
+from deepprooflog.logic.answers import answers_text, probability
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.goals import GoalBatch
+from deepprooflog.logic.overlap import overlaps
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
@@ -87,8 +90,12 @@ class Model(nn.Module):
         self.networks = nn.ModuleDict(
             {n: m if isinstance(m, Network) else Network(m) for n, m in given.items()}
         )
+        for name, network in self._networks().items():
+            network.check_last_layer(name, wanted[name])
         self.labels = Labels(program)
         self.scorer = scorer if scorer is not None else Unit()
+        if self.scorer.weighs_one:
+            _warn_of_overlaps(program)
         self.scorer.take_encoders(
             {n: m.encoder for n, m in self._networks().items() if m.encoder is not None}
         )
@@ -141,7 +148,7 @@ class Model(nn.Module):
             if not capturing():
                 for i in (result.detach() > ABOVE_ONE).nonzero()[:1, 0].tolist():
                     position = i if select is None else int(select[i])
-                    check_one(float(result[i].detach()), compiled.describe(position))
+                    check_one(float(result[i].detach()), compiled.describe(position), self.program)
             return result
 
     # -- single goals ----------------------------------------------------------------------------
@@ -169,7 +176,7 @@ class Model(nn.Module):
     ) -> float:
         """p_success of a goal; raises `Inexact` when the budget ends first."""
         query, state, _ = self._begin(goal)
-        return float(np.exp(require_exact(self.success(query, budget, method=method), state)))
+        return probability(require_exact(self.success(query, budget, method=method), state))
 
     def bounds(
         self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
@@ -275,6 +282,16 @@ class Model(nn.Module):
 
     def _weigh(self, query: Query) -> Weigher:
         return Weigher(self, query)
+
+
+def _warn_of_overlaps(program: Program) -> None:
+    for pair in overlaps(program):
+        warnings.warn(
+            f"{pair.text(program)} may both apply to one call: their weights add up, and may pass "
+            f"1; {OVERLAP_HINT}",
+            Notice,
+            stacklevel=3,
+        )
 
 
 class Weigher:

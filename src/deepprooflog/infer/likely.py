@@ -216,7 +216,7 @@ def _tabled(table: Tabled, weigh: Weigh, top: int, by: By) -> list[Likely]:
 def _likely(
     whole: Weighed, answer: tuple[Term, ...], log: float, certain: bool, others: float, method: Way
 ) -> Likely:
-    check_one(log, f"the answer ({', '.join(map(write_term, answer))})")
+    check_one(log, f"the answer ({', '.join(map(write_term, answer))})", whole.graph.program)
     path = best_of(whole.ending_in(answer), whole.weights)
     assert path is not None, "an answer of nonzero weight has a derivation"
     return Likely(answer, log, certain, others, method, *_steps(whole, path))

@@ -28,6 +28,7 @@ from deepprooflog.infer.values import log_evaluate, log_reach
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.overlap import overlaps
 from deepprooflog.logic.program import Program
 from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Term
@@ -36,6 +37,12 @@ from deepprooflog.syntax.writer import write_term
 Floats = NDArray[np.float64]
 # Labels may add up to a little more than 1, step after step: this far above 1 is still 1.
 ABOVE_ONE = 1e-6
+OVERLAP_HINT = (
+    "let one clause at most apply to a call, by a test or by the outcomes they ask for, commit by "
+    "a cut, or label them"
+)
+# Predicates whose overlapping clauses an error names.
+MOST_NAMED = 3
 # Rounding that a result may carry and be called exact: a share of the probability, or of its
 # logarithm where the probability is below the range of floats.
 ROUNDING = 1e-9
@@ -83,11 +90,11 @@ def success(
     written = write_down(program, goal, interner, local=local, budget=budget, method=method)
     if written.graph is None:
         assert written.table is not None
-        return _by_table(written.table, weigh, goal)
+        return _by_table(written.table, weigh, goal, program)
     bounded = _by_graph(written.graph, weigh, goal)
     if written.table is None:
         return bounded
-    tabled = _by_table(written.table, weigh, goal)
+    tabled = _by_table(written.table, weigh, goal, program)
     lower = max(bounded.log_lower, tabled.log_lower)
     return replace(bounded, log_lower=lower, stopped=tabled.stopped)
 
@@ -117,7 +124,7 @@ def answer_weights(
             log, error = float(close.log[unknown]), float(close.error[unknown])
             if log > found.get(answer, (-math.inf, 0.0))[0]:
                 found[answer] = log, error
-    return _all_answers(found, written.stopped, written.goals)
+    return _all_answers(found, written.stopped, written.goals, program)
 
 
 @no_collection()
@@ -153,13 +160,16 @@ def has_proof(
 
 
 def _all_answers(
-    found: dict[tuple[Term, ...], tuple[float, float]], stopped: str | None, goals: int
+    found: dict[tuple[Term, ...], tuple[float, float]],
+    stopped: str | None,
+    goals: int,
+    program: Program,
 ) -> dict[tuple[Term, ...], float]:
     """The log probabilities from these and their errors, where all answers are exact."""
     logs: dict[tuple[Term, ...], float] = {}
     worst = 0.0
     for answer, (log, error) in found.items():
-        check_one(log, f"the answer ({', '.join(map(write_term, answer))})")
+        check_one(log, f"the answer ({', '.join(map(write_term, answer))})", program)
         off = _told(log, error)
         worst = max(worst, off)
         logs[answer] = min(log, 0.0) - off
@@ -196,7 +206,7 @@ def require_exact(result: Success, goal: Goal) -> float:
             f"{result.lower:.9g} and {'unknown' if upper is None else f'{upper:.9g}'}",
             lower=result.lower,
             upper=upper,
-            hint="measure() gives these bounds; exact_fraction() computes without rounding",
+            hint="success() gives these bounds; exact_fraction() computes without rounding",
         )
     raise Inexact(
         f"{goal_text(goal)} was not solved within the budget ({result.stopped}, "
@@ -214,14 +224,15 @@ def _by_graph(graph: GoalGraph, weigh: Weigh, goal: Goal) -> Success:
     root = int(graph.roots[0])
     if graph.complete:
         values = log_evaluate(schedule(graph), items, slack=slack)
-        return solved(values.log[root], values.error[root], "graph", graph.nodes, goal)
+        check_one(values.log[root], goal_text(goal), graph.program)
+        return solved(values.log[root], values.error[root], "graph", graph.nodes)
     trues = graph.true_nodes()
     targets = np.asarray([*trues, *graph.open.tolist()], dtype=np.int64)
     plan = schedule(graph, targets)
     low = dict.fromkeys(targets.tolist(), -math.inf) | dict.fromkeys(trues, 0.0)
     values = log_evaluate(plan, items, low, slack)
     found, error = values.log[root], values.error[root]
-    check_one(found, goal_text(goal))
+    check_one(found, goal_text(goal), graph.program)
     lower, upper = min(0.0, found) - _told(found, error), None
     if at_most_one(graph, weights):
         values = log_evaluate(plan, items, slack=slack)
@@ -230,11 +241,8 @@ def _by_graph(graph: GoalGraph, weigh: Weigh, goal: Goal) -> Success:
     return Success(lower, upper, False, "graph", graph.nodes, graph.stopped, error)
 
 
-def solved(
-    value: float, error: float, method: Literal["graph", "tabled"], goals: int, goal: Goal
-) -> Success:
+def solved(value: float, error: float, method: Literal["graph", "tabled"], goals: int) -> Success:
     """The result of a method that ended: exact unless rounding may be off by more than 1e-9."""
-    check_one(value, goal_text(goal))
     value = min(value, 0.0)
     if not _told(value, error):
         return Success(value, value, True, method, goals, None, error)
@@ -247,16 +255,16 @@ def _told(value: float, error: float) -> float:
     return error if error > ROUNDING * max(1.0, -value / RANGE) else 0.0
 
 
-def _by_table(table: Tabled, weigh: Weigh, goal: Goal) -> Success:
+def _by_table(table: Tabled, weigh: Weigh, goal: Goal, program: Program) -> Success:
     weights = weigh(table.calls, table.system.choices)
     found = solve_closely(table.system, weights)
     unknowns = list(table.answers.values())
     value = float(found.log[unknowns].max(initial=-math.inf))
     error = float(found.error[unknowns].max(initial=0.0))
     goals = table.system.unknowns
+    check_one(value, goal_text(goal), program)
     if table.complete:
-        return solved(value, error, "tabled", goals, goal)
-    check_one(value, goal_text(goal))
+        return solved(value, error, "tabled", goals)
     value -= _told(value, error)
     # Every equation that is missing would only add weight; that labels keep it below 1 is known
     # only of labelled alternatives, so no upper bound is claimed.
@@ -273,11 +281,13 @@ def _answers_by_graph(
     return {graph.goals[n].answer: (log, error) for n, log in reached.items()}
 
 
-def check_one(value: float, goal: str) -> None:
-    """Refuse a probability above 1."""
+def check_one(value: float, goal: str, program: Program | None = None) -> None:
+    """Refuse a probability above 1, and name the program's clauses that overlap."""
     if value > ABOVE_ONE:
+        pairs = [] if program is None else [pair.text(program) for pair in overlaps(program)]
+        named = f" ({'; '.join(pairs[:MOST_NAMED])})" if pairs else ""
         raise ProgramError(
             f"{goal} has weight {math.exp(min(value, 700.0)):.6g}, more than 1: "
-            "overlapping unlabelled clauses add up to a sum of weights, not a probability",
-            hint="label the clauses that can match the same call",
+            f"overlapping unlabelled clauses{named} add up to a sum of weights, not a probability",
+            hint=OVERLAP_HINT,
         )

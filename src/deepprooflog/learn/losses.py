@@ -20,11 +20,9 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
+from deepprooflog.infer.success import ABOVE_ONE, OVERLAP_HINT
 
 Impossible = Literal["raise", "inf", "skip"]
-
-# Rounding may carry a log-probability this far above 0.
-ABOVE_ONE = 1e-6
 
 
 def linear(log_p: Float[Tensor, " batch"], y: Shaped[Tensor, " batch"]) -> Float[Tensor, " batch"]:
@@ -127,7 +125,7 @@ def _below_one(log_p: Tensor) -> None:
         raise ModelError(
             f"example {first} has weight {math.exp(min(log_p[first].item(), 700.0)):g}, more than "
             "1: overlapping unlabelled clauses add up to a sum of weights, not a probability",
-            hint="label the clauses that can match the same call",
+            hint=OVERLAP_HINT,
         )
 
 

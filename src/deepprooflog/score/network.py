@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -9,14 +10,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from deepprooflog.errors import ModelError
-from deepprooflog.logic.clause import Clause, at
+from deepprooflog.errors import ModelError, Notice
+from deepprooflog.logic.clause import Bernoulli, Clause, at
 from deepprooflog.syntax.terms import Term
 
 Outputs = Literal["logits", "probabilities", "log_probabilities"]
 
 # How far a row of probabilities may be from summing to 1: float32 rounding over a wide domain.
 TOLERANCE = 1e-3
+# How close to 1 the rows of what should be logits must add up to look like probabilities.
+ALIKE = 1e-4
 
 
 class Network(nn.Module):
@@ -24,8 +27,9 @@ class Network(nn.Module):
 
     The module gets one positional argument for each input of the label, stacked along the first
     axis, and returns `[batch, domain]` (for a Bernoulli label `[batch]` or `[batch, 1]`). By
-    default these are logits. `encoder` maps the same stacked inputs to vectors for an embedding
-    scorer. With `number` the inputs are ground terms in place of tensors: `number(j, term)` is the
+    default these are logits; where they look like probabilities, a warning says so, unless
+    `outputs` does. `encoder` maps the same stacked inputs to vectors for an embedding scorer. With
+    `number` the inputs are ground terms in place of tensors: `number(j, term)` is the
     integer that stands for a term as input j, and the module gets integers `[batch]`.
 
     >>> net = Network(nn.Linear(3, 2), outputs="logits")
@@ -34,20 +38,31 @@ class Network(nn.Module):
     def __init__(
         self,
         module: nn.Module,
-        outputs: Outputs = "logits",
+        outputs: Outputs | None = None,
         encoder: nn.Module | None = None,
         number: Callable[[int, Term], int] | None = None,
     ) -> None:
         super().__init__()
-        if outputs not in ("logits", "probabilities", "log_probabilities"):
+        if outputs not in (None, "logits", "probabilities", "log_probabilities"):
             raise ModelError(
                 f"a network's outputs cannot be {outputs!r}",
                 hint="logits, probabilities or log_probabilities",
             )
         self.module = module
-        self.outputs = outputs
+        self.outputs: Outputs = outputs or "logits"
+        self._doubtful = outputs is None
         self.encoder = encoder
         self.number = number
+
+    def check_last_layer(self, name: str, clause: Clause) -> None:
+        """Warn of a softmax, or of a sigmoid for one probability, at the end of the module."""
+        last = self.module
+        while isinstance(last, nn.Sequential) and len(last):
+            last = last[-1]
+        layers = nn.Sigmoid if isinstance(clause.label, Bernoulli) else nn.Softmax
+        if self._doubtful and isinstance(last, layers):
+            self._doubtful = False
+            _warn(name, f"ends in {type(last).__name__}")
 
     def log_probabilities(
         self, inputs: Sequence[Tensor], domain: int, bernoulli: bool, name: str, clause: Clause
@@ -62,6 +77,11 @@ class Network(nn.Module):
                          f"needs {[rows] if bernoulli else [rows, domain]}")  # fmt: skip
         raw = raw.reshape(rows, -1).double()
         if self.outputs == "logits":
+            if self._doubtful and rows and not capturing():
+                self._doubtful = False
+                sums = raw.detach().sum(1)
+                if domain > 1 and bool((raw >= 0).all() & ((sums - 1).abs() < ALIKE).all()):
+                    _warn(name, "returned values that are not negative and add up to 1")
             log = nn.functional.logsigmoid(raw) if bernoulli else torch.log_softmax(raw, dim=1)
         else:
             log = self._normalised(raw, bernoulli, name, clause)
@@ -105,6 +125,16 @@ class Network(nn.Module):
 def capturing() -> bool:
     """True while a CUDA graph is being captured: values are not there to be looked at."""
     return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
+
+
+def _warn(name: str, what: str) -> None:
+    warnings.warn(
+        f"the network {name} {what}, and is taken to return logits, which are normalised again: "
+        'dpl.Network(net, outputs="probabilities") if it returns probabilities, outputs="logits" '
+        "if it does not",
+        Notice,
+        stacklevel=4,
+    )
 
 
 _HINT = 'dpl.Network(net, outputs="logits") when its outputs are not normalised'

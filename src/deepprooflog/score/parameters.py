@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from deepprooflog.errors import ModelError
-from deepprooflog.logic.clause import Clause, at
+from deepprooflog.errors import ModelError, Notice
+from deepprooflog.logic.clause import Clause, at, clause_text
 from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.logic.program import Program
 from deepprooflog.score.network import capturing
 from deepprooflog.score.segments import segment_logsumexp
 from deepprooflog.score.trainable import Group, trainable_groups
+
+# Under this name a state dict holds the text of the trainable clauses.
+CLAUSES = "clauses"
 
 
 class Labels(nn.Module):
@@ -81,10 +86,49 @@ class Labels(nn.Module):
         """The entries of clauses."""
         return [self._number[id(c)] for c in clauses]
 
+    def clauses(self) -> list[str]:
+        """The trainable clauses as text, in the order of their entries, without their labels."""
+        return [clause_text(c, label=False) for group in self.groups for c in group.clauses]
+
+    def _save_to_state_dict(
+        self, destination: dict[str, Any], prefix: str, keep_vars: bool
+    ) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        if self.groups:
+            text = "\n".join(self.clauses()).encode()
+            destination[prefix + CLAUSES] = torch.tensor(list(text), dtype=torch.uint8)
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *rest: Any, **more: Any
+    ) -> None:
+        """Refuse the labels of other clauses, or of the same ones in another order."""
+        kept = state_dict.pop(prefix + CLAUSES, None)
+        if kept is not None:
+            _require_same(bytes(kept.tolist()).decode().split("\n"), self.clauses())
+        elif self.groups and prefix + "logits" in state_dict:
+            warnings.warn(
+                "these weights do not say which clauses their trainable labels belong to: they "
+                "are taken in order",
+                Notice,
+                stacklevel=2,
+            )
+        super()._load_from_state_dict(state_dict, prefix, *rest, **more)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         # A copy, or a model read from a file, has clauses of its own.
         self._number = _numbers(self.groups)
+
+
+def _require_same(kept: Sequence[str], own: Sequence[str]) -> None:
+    for place, (theirs, ours) in enumerate(zip_longest(kept, own)):
+        if theirs != ours:
+            what = "no clause" if theirs is None else f"`{theirs}`"
+            raise ModelError(
+                f"these weights belong to another program: trainable label {place + 1} is that of "
+                f"{what} there, of {'no clause' if ours is None else f'`{ours}`'} here",
+                hint="the program that was trained, with its trainable clauses in the same order",
+            )
 
 
 def _numbers(groups: Sequence[Group]) -> dict[int, int]:
