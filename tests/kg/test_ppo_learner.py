@@ -308,7 +308,6 @@ def test_what_cannot_be_trained_is_refused(village: tuple[Graph, Rules], tmp_pat
         train_ppo(prover, graph, graph.train[:0], SMALL)
     for name, value in (
         ("lr", 0.0),
-        ("memory", 2),
         ("validate_every", 0),
         ("entropy", float("nan")),
     ):

@@ -16,17 +16,19 @@ import pytest
 import torch
 from torch import nn
 
-from deepprooflog.kg.exact_learner import ExactOptions, train_exact
+from deepprooflog.kg.exact_learner import train_exact
+from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.kge_training import train_kge
+from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.ppo_learner import train_ppo
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.prover import Prover
+from deepprooflog.learn.settings import options_from
 from deepprooflog.recipes.addition_run import train, trained
 from deepprooflog.recipes.folder import open_run
 from deepprooflog.recipes.kg import make_prover, read_task
-from deepprooflog.recipes.kg_options import GraphOptions
 
 RTOL = 1e-5
 
@@ -41,10 +43,21 @@ def column(history: list[dict[str, float]], key: str) -> list[float]:
     return [row[key] for row in history if key in row]
 
 
-KGE = KgeOptions(dimension=4, steps=7, batch=12, negatives=3, lr=0.05, validate_every=3, seed=3)
+KGE = KgeOptions(
+    kind="rotate",
+    n3=0.01,
+    dura=0.0,
+    dimension=4,
+    steps=7,
+    batch=12,
+    negatives=3,
+    lr=0.05,
+    validate_every=3,
+    seed=3,
+)
 KGE_RUNS = {
     "rotate": KGE,
-    "complex": replace(KGE, model="complex", decay="cosine"),
+    "complex": replace(KGE, kind="complex", decay="cosine"),
     "shared": replace(KGE, sharing="shared", group=4, sides="both", filtered=True,
                       subsampling=True),
 }  # fmt: skip
@@ -60,8 +73,9 @@ def kge(options: KgeOptions) -> list[float]:
 
 
 def village() -> tuple[Any, Prover]:
-    options = GraphOptions(data="village", prior="none", nesting=1, dimension=4, seed=2,
-                           false_action=1)  # fmt: skip
+    given = {"prior": "none", "search.nesting": 1, "policy.dimension": 4, "seed": 2,
+             "policy.false_action": True}  # fmt: skip
+    options = options_from(GraphOptions, given)
     task = read_task(options)
     return task.graph, make_prover(options, task, None, torch.device("cpu"))
 
@@ -75,7 +89,7 @@ def mean_success(prover: Prover) -> float:
 def exact() -> list[float]:
     graph, prover = village()
     options = ExactOptions(steps=5, batch=6, negatives=3, lr=0.01, validate_every=2, seed=4,
-                           entropy=0.1)  # fmt: skip
+                           calibration=0.1, entropy=0.1)  # fmt: skip
     learned = train_exact(prover, graph, graph.train[::9], options, validate=mean_success)
     return [*column(learned.history, "loss"), *column(learned.history, "validation"), learned.best,
             float(learned.best_step), norm(prover.policy)]  # fmt: skip
@@ -84,7 +98,7 @@ def exact() -> list[float]:
 def ppo() -> list[float]:
     graph, prover = village()
     options = PpoOptions(iterations=3, episodes=8, steps=4, positives=12, epochs=2, minibatch=16,
-                         lr=0.01, look=2, seed=6)  # fmt: skip
+                         lr=0.01, validate_every=2, seed=6)  # fmt: skip
     learned = train_ppo(prover, graph, graph.train[::9], options, validate=mean_success)
     keys = ("reward", "policy_loss", "value_loss", "entropy", "validation")
     rows = [x for key in keys for x in column(learned.history, key)]
@@ -93,8 +107,8 @@ def ppo() -> list[float]:
 
 def digits(out: Path, **given: Any) -> list[float]:
     pytest.importorskip("sklearn", reason="scikit-learn brings the 8 × 8 digits")
-    options = {"n": 1, "sums": 22, "epochs": 3, "batch": 5, "average": 0.9, "augment": "affine",
-               "seed": 1, **given}  # fmt: skip
+    training = {"training.epochs": 3, "training.batch": 5, "training.average": 0.9}
+    options = {"n": 1, "sums": 22, "augment": "affine", "seed": 1, **training, **given}
     train("digits-addition", options, out, progress=False)
     run = open_run(out)
     result = run.read_result()
@@ -149,11 +163,11 @@ LOSSES = [
     ("given", "recorded"),
     [
         ({}, [*LOSSES, 2.0, 4330987.792620769]),
-        ({"keep": "last"}, [*LOSSES, 3.0, 4354899.799009064]),
-        ({"tries": 2, "trial": 0.4, "look": 2},
+        ({"training.keep": "last"}, [*LOSSES, 3.0, 4354899.799009064]),
+        ({"trials.count": 2, "trials.share": 0.4, "training.validate_every": 2},
          [2.582955806258314, 2.5683156610298017, 2.4544846881489377, 2.471186203730135,
           2.3750849787010995, 2.96870157877948, 2.9385185646207685, 3.0, 4419005.811818116]),
-        ({"method": "pg", "particles": 8},
+        ({"method": "pg", "pg.particles": 8},
          [3.0257202658632836, 2.814849442688258, 2.5692695434057136, 2.782950884834433,
           2.6456088490233807, 2.6182403052663488, 3.0, 4347112.5450687185]),
     ],

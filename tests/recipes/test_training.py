@@ -113,7 +113,7 @@ def test_resume_with_other_options(interrupted: Path) -> None:
 def test_the_checkpoint_knows_its_options(interrupted: Path) -> None:
     """Edited around the run's own check, they are refused by the checkpoint."""
     config = open_run(interrupted).config()
-    config["options"]["weight_decay"] = 0.5
+    config["options"]["training.weight_decay"] = 0.5
     open_run(interrupted).write_json("config.json", config)
     with pytest.raises(DataError, match="trained with another weight_decay"):
         train_small(interrupted, resume=True)

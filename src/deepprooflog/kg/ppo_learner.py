@@ -87,7 +87,8 @@ def ppo_loop(
     """The training of a prover's policy, before its first iteration."""
     prover, options = trainer.prover, trainer.options
     return Loop(
-        trainer, steps=options.iterations, row_every=options.validate_every, patience=options.patience,
+        trainer, steps=options.iterations, row_every=options.validate_every,
+        patience=options.patience,
         validate=None if validate is None else lambda: float(validate(prover)),
         path=path, options=asdict(options), unit="iteration", fits="graph",
     )  # fmt: skip

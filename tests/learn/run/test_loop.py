@@ -34,7 +34,7 @@ class Counter(Trainer):
 
     def step(self, done: int) -> str:
         self.taken.append(done)
-        self.module.weight.data += 1
+        next(self.module.parameters()).data += 1
         return "counting"
 
     def row(self) -> Row:
@@ -148,7 +148,7 @@ def noisy(path: Path | None, **given: Any) -> Loop:
 
     def losses(batch: Tensor) -> Tensor:
         inputs = x[batch] + 0.1 * torch.randn(len(batch), 2)
-        return (net(inputs)[:, 0] - inputs.sum(1)).square()
+        return torch.as_tensor((net(inputs)[:, 0] - inputs.sum(1)).square())
 
     def validate() -> float:
         return -float(losses(torch.arange(11)).mean())
@@ -296,7 +296,7 @@ def test_a_step_that_fails_leaves_the_checkpoint(
 
     def losses(batch: Tensor) -> Tensor:
         bad = math.nan if loop.step == 3 else 1.0
-        return bad * net(torch.ones(len(batch), 1))[:, 0]
+        return torch.as_tensor(bad * net(torch.ones(len(batch), 1))[:, 0])
 
     optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
     loop = Loop(Descent(net, losses, optimizer, 6, batch=2), steps=5, path=path)

@@ -60,8 +60,8 @@ class Descent(Trainer):
 
     def step(self, done: int) -> str:
         """One step on the next minibatch."""
-        objective = self._objective(done)
         self._set_rate(done)
+        objective = self._objective(done)
         batch = self.stream.take(self.batch)
         self.count += len(batch)
         if self.captured is not None and len(batch) == self.batch:
