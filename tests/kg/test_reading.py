@@ -244,3 +244,44 @@ def test_public_graphs_have_their_sizes(
     assert (len(graph.train), len(graph.valid), len(graph.test)) == splits
     assert len(graph.notices) == odd
     assert graph.train[0, 0] == 0 and graph.train[0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["head\trelation\ttail", "Subject\tPredicate\tObject", "h\tr\tt", "source\trel\ttarget",
+     "head_id\trelation\ttail_id"],
+)  # fmt: skip
+def test_a_row_that_names_the_columns_is_no_triple(tmp_path: Path, header: str) -> None:
+    tables = {name: f"{header}\n{as_table(text)}" for name, text in FACTS.items()}
+    graph = read_graph(folder(tmp_path, ".tsv", **tables))
+    assert graph.entities == (Atom("ann"), Atom("bob"), Atom("cy"))
+    assert [len(graph.split(name)) for name in ("train", "valid", "test")] == [3, 1, 1]
+    assert graph.sources["train"].lines.tolist() == [2, 3, 4]
+    assert [(notice.line, "names the columns" in str(notice)) for notice in graph.notices] == [
+        (1, True)
+    ] * 3
+
+
+def test_names_that_occur_again_are_no_header() -> None:
+    rows = parse_triples("head\trelation\ttail\ntail\tbelow\thead\n", "t.tsv").rows
+    assert len(rows) == 2
+    assert len(parse_triples("h\tr\tt\n", "t.tsv").rows) == 1, "a triple alone names nothing"
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t.tsv", "t.pl"])
+def test_other_formats_are_called_by_their_names(name: str) -> None:
+    triple = "<http://example.org/ann> <http://example.org/knows> <http://example.org/bob> .\n"
+    with pytest.raises(DataError, match="N-Triples, which is not read") as error:
+        parse_triples("# people\n" + triple, name)
+    assert error.value.hint is not None and "train.tsv" in error.value.hint
+    with pytest.raises(DataError, match="Turtle, which is not read"):
+        parse_triples("@prefix e: <http://example.org/> .\ne:ann e:knows e:bob .\n", name)
+    # Names in angle brackets are names where the file is a table.
+    assert len(parse_triples("<Ann>\t<knows>\t<Bob>\n", "t.tsv").rows) == 1
+
+
+def test_a_split_in_another_format_is_named(tmp_path: Path) -> None:
+    folder(tmp_path)
+    (tmp_path / "train.txt").rename(tmp_path / "train.nt")
+    with pytest.raises(DataError, match=r"train\.nt has another format"):
+        read_graph(tmp_path)

@@ -11,7 +11,7 @@ import deepprooflog as dpl
 from deepprooflog import ProofLogError
 from deepprooflog.errors import DataError, ProgramError, SyntaxProblem
 from deepprooflog.kg.program import program_of
-from deepprooflog.kg.rules import Rules, parse_rules, read_rules, unknown_relations
+from deepprooflog.kg.rules import Rules, parse_rules, read_rules, unknown_relations, unused_weights
 from deepprooflog.kg.triples import graph_of
 
 PROGRAM = "uncle(X, Y) :- brother(X, Z), father(Z, Y)."
@@ -146,3 +146,12 @@ def test_public_rules(data_dir: Path, name: str, count: int) -> None:
         assert rule.clause.functor.name == rest.split("->")[1].split("(")[0].strip()
         arguments = [a for pair in re.findall(r"\(([^()]*)\)", rest) for a in pair.split(",")]
         assert rule.clause.size == len({argument.strip() for argument in arguments})
+
+
+def test_that_weights_are_not_used_is_said() -> None:
+    """AnyBURL's confidences are kept with the rules; a policy learns how much each counts."""
+    rules = parse_rules("141\t97\t0.68\tuncle(X,Y) <= brother(X,A), father(A,Y)\n", "anyburl.txt")
+    assert rules[0].weight == 0.68
+    (notice,) = unused_weights(rules)
+    assert str(notice).startswith("anyburl.txt: warning: the weights of 1 rule are not used")
+    assert unused_weights(parse_rules("p(X, Y) :- q(X, Y).")) == []

@@ -31,13 +31,16 @@ def read_graph(data: str | Path) -> Graph:
     ('father', 'mother', 'husband')
     """
     folder = find_graph(data)
-    parts: dict[SplitName, Rows] = {name: read_triples(_file(folder, name)) for name in SPLITS}
+    parts: dict[SplitName, Rows] = {
+        name: read_triples(path) for name, path in split_files(folder).items()
+    }
     entities: dict[Term, int] = {}
     relations: dict[str, int] = {}
     arrays = {name: numbered(part.rows, entities, relations) for name, part in parts.items()}
     notices: list[Notice] = []
     sources: dict[SplitName, Source] = {}
     for name in SPLITS:
+        notices += parts[name].notices
         source = parts[name].source
         kept = _first_ones(arrays[name])
         if not kept.all():
@@ -79,11 +82,18 @@ def find_graph(data: str | Path) -> Path:
     )
 
 
+def split_files(folder: Path) -> dict[SplitName, Path]:
+    """The file of each split."""
+    return {name: _file(folder, name) for name in SPLITS}
+
+
 def _file(folder: Path, split: SplitName) -> Path:
     found = _one(folder, split)
     if found is None:
+        other = next((p.name for p in sorted(folder.glob(f"{split}.*")) if is_file(p)), None)
+        there = "" if other is None else f": {other} has another format"
         raise DataError(
-            f"no file for the split {split}",
+            f"no file for the split {split}{there}",
             file=str(folder),
             hint=f"one of {', '.join(split + end for end in ENDINGS)}",
         )

@@ -3,7 +3,8 @@
 A field of a table is a name as it stands: an integer where it is written as Prolog writes one
 (`2252`, `-3`), an atom otherwise (`Ada`, `00260881`, `/m/08966`). In Prolog facts the reader's own
 rules hold: `00260881` is the integer 260881, `'Ada'` an atom and `Ada` a variable, which no triple
-may hold. Only a hyphen in a bare relation name is taken as part of the name.
+may hold. Only a hyphen in a bare relation name is taken as part of the name. The first row of a
+table may name its columns, and is no triple then.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from deepprooflog.data.unpack import read_file, unpack
 from deepprooflog.errors import DataError
+from deepprooflog.kg.notice import Notice
 from deepprooflog.kg.triples import Source, binary_atom
 from deepprooflog.logic.garbage import no_collection
 from deepprooflog.syntax.reader import Fact, ReadTerm, read_program
@@ -29,6 +31,16 @@ _DIRECTIVE = Functor(":-", 1)
 _RULE = Functor(":-", 2)
 _LABEL = Functor("::", 2)
 
+# How the first row of a table names its columns.
+_HEADER = (
+    re.compile(r"(head|subject|source|from|start|h|s)([ _](id|name|label|entity))?", re.IGNORECASE),
+    re.compile(r"(relation|predicate|rel|edge|type|r|p)([ _](id|name|label|type))?", re.IGNORECASE),
+    re.compile(r"(tail|object|target|to|end|t|o)([ _](id|name|label|entity))?", re.IGNORECASE),
+)
+_N_TRIPLES = re.compile(r"(<[^<>\s]*>|_:\S+)\s+<[^<>\s]*>\s+(<|_:|\").*\.")
+_TURTLE = re.compile(r"@(prefix|base)\b|(PREFIX|BASE)\s+\S*\s*<")
+_TO_TABLE = r"sed -E 's/^<([^>]*)> *<([^>]*)> *<([^>]*)> *\.$/\1\t\2\t\3/' train.nt > train.tsv"
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -36,6 +48,7 @@ class Rows:
 
     rows: list[tuple[Term, str, Term]]  # head, relation, tail
     source: Source
+    notices: tuple[Notice, ...] = ()
 
 
 def read_text(path: Path) -> str:
@@ -70,18 +83,53 @@ def parse_triples(text: str, file: str = "<text>") -> Rows:
     """
     if not text.strip():
         raise DataError("the file is empty", file=file, hint="head<TAB>relation<TAB>tail lines")
+    _refuse_rdf(text, file)
     name = file.removesuffix(".gz")
     table = name.endswith(".tsv") or (not name.endswith(".pl") and _looks_like_a_table(text))
     with no_collection():
         rows, lines = _table(text, file) if table else _facts(text, file)
+    notices: tuple[Notice, ...] = ()
+    if table and _names_columns(rows):
+        shown = ", ".join(text.split("\n")[lines[0] - 1].split("\t")).strip()
+        notices = (Notice(f"the first row names the columns ({shown}): left out", file, lines[0]),)
+        rows, lines = rows[1:], lines[1:]
     if not rows:
         raise DataError("no triples in the file", file=file)
-    return Rows(rows, Source(file, np.array(lines, dtype=np.int64)))
+    return Rows(rows, Source(file, np.array(lines, dtype=np.int64)), notices)
 
 
 def _looks_like_a_table(text: str) -> bool:
+    return "\t" in _first_line(text)
+
+
+def _first_line(text: str, comment: str = "%") -> str:
+    """The first line that says something."""
     lines = (line.strip() for line in text.splitlines())
-    return "\t" in next((line for line in lines if line and line[0] != "%"), "")
+    return next((line for line in lines if line and line[0] != comment), "")
+
+
+def _names_columns(rows: list[tuple[Term, str, Term]]) -> bool:
+    """Whether the first row is a header: usual names of columns, none of which occurs again."""
+    if len(rows) < 2:
+        return False
+    head, relation, tail = rows[0]
+    names = [x.name if type(x) is Atom else "" for x in (head, Atom(relation), tail)]
+    if not all(usual.fullmatch(name) for usual, name in zip(_HEADER, names, strict=True)):
+        return False
+    own = {head, tail}
+    return not any(h in own or t in own or r == relation for h, r, t in rows[1:])
+
+
+def _refuse_rdf(text: str, file: str) -> None:
+    first = _first_line(text, comment="#")
+    form = "N-Triples" if _N_TRIPLES.fullmatch(first) else "Turtle" if _TURTLE.match(first) else ""
+    if form:
+        raise DataError(
+            f"{form}, which is not read: triples are head<TAB>relation<TAB>tail lines or "
+            "Prolog facts",
+            file=file,
+            hint=_TO_TABLE if form == "N-Triples" else f"as N-Triples first, then  {_TO_TABLE}",
+        )
 
 
 def name_term(name: str) -> Term:

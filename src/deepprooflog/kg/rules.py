@@ -9,17 +9,18 @@ Three ways of writing them are read, told apart by the first line:
 In a program a label `0.7 ::` is the rule's weight, not a stochastic label. In the arrow format
 every bare name in an argument is a variable, whatever its case; constants are quoted or numerals.
 In AnyBURL's, one capital letter is a variable and anything else a constant, as it stands in the
-triples.
+triples. Weights and confidences are kept with their rules, for those who want to choose among them;
+how much a rule counts in a proof is learned, and does not begin at its weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.kg.notice import Notice
+from deepprooflog.kg.notice import Notice, counted
 from deepprooflog.kg.reading import named, read_text
 from deepprooflog.kg.triples import Graph, did_you_mean
 from deepprooflog.logic.body import CUT, has_nested_cut
@@ -58,6 +59,8 @@ class Rules:
 
     rules: tuple[Rule, ...]
     notices: tuple[Notice, ...] = ()
+    source: str = field(default="", repr=False)  # the text they were read from
+    file: str = "<text>"
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -85,7 +88,7 @@ def parse_rules(text: str, file: str = "<text>") -> Rules:
     rules = tuple(parse(text, file))
     for rule in rules:
         _check(rule)
-    return Rules(rules, tuple(notice for rule in rules for notice in _unsafe(rule)))
+    return Rules(rules, tuple(notice for rule in rules for notice in _unsafe(rule)), text, file)
 
 
 def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[Notice]:
@@ -108,6 +111,17 @@ def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[Notice]:
                 place.line if place else None,
             )
     return list(notices.values())
+
+
+def unused_weights(rules: Rules) -> list[Notice]:
+    """Word of weights that were read: a policy learns its own."""
+    count = sum(rule.weight != 1.0 for rule in rules)
+    if not count:
+        return []
+    told = (
+        f"the weights of {counted(count, 'rule')} are not used: how much a rule counts is learned"
+    )
+    return [Notice(told, rules.file, count=count)]
 
 
 def clause_text(clause: Clause) -> str:
