@@ -15,7 +15,7 @@ BY_NAME = ("cli", "builtins")
 THROUGH_OTHERS = {
     *("__main__", "addition_query", "backward", "bank", "begin", "blame", "build"),
     *("calls", "control", "encoders", "examples", "frontier", "gather", "interpret", "interrupt"),
-    *("kg_ppo", "kg_prior", "layout", "logistic", "match", "memo", "newton", "order_body"),
+    *("find", "layout", "logistic", "match", "memo", "newton", "order_body"),
     *("parser", "precise", "prediction", "proofs", "raise_iso", "reach", "refusals", "rescale"),
     *("resolve", "rule_formats", "scalars", "slack", "termlevels", "terms", "trainable", "trials"),
     *("values", "weigh"),

@@ -32,9 +32,11 @@ from deepprooflog.mdp.register import register_when_imported as _register
 from deepprooflog.proof.tree import Proof
 
 if TYPE_CHECKING:
+    from deepprooflog import kg
     from deepprooflog.learn import History, fit, losses
     from deepprooflog.model import Model
     from deepprooflog.proof.prediction import Prediction
+    from deepprooflog.recipes.tasks import load
     from deepprooflog.score.clause_weights import ClauseWeights
     from deepprooflog.score.embedding import Embedding
     from deepprooflog.score.leftmost import Leftmost
@@ -69,6 +71,8 @@ __all__ = [
     "fit",
     "goal",
     "goals",
+    "kg",
+    "load",
     "log_answers",
     "log_prob",
     "losses",
@@ -89,13 +93,16 @@ _LAZY = {
     "Model": "deepprooflog.model",
     "Network": "deepprooflog.score.network",
     "Prediction": "deepprooflog.proof.prediction",
+    "load": "deepprooflog.recipes.tasks",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name == "kg":
+        return import_module("deepprooflog.kg")
+    if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -94,8 +94,8 @@ def _addition() -> dict[str, object]:
     import torch
 
     from deepprooflog.data.digits import small_digits
+    from deepprooflog.device import threads
     from deepprooflog.learn.augment import Distort
-    from deepprooflog.recipes.addition import threads
     from deepprooflog.recipes.lenet import small_net
     from deepprooflog.recipes.sums import accuracy, consecutive, sum_goals
 
@@ -162,44 +162,25 @@ def _one_sum(model: dpl.Model, test: Digits, held_out: Tensor) -> str:
 def _village() -> dict[str, object]:
     """Complete a small knowledge graph: an embedding, rules, and a policy that weighs them."""
     _title("A village: who is related to whom, with the proof behind the answer")
-    import torch
-
-    from deepprooflog.kg.exact_learner import train_exact
-    from deepprooflog.kg.kge_training import train_kge
-    from deepprooflog.kg.metrics import means, ranks
-    from deepprooflog.kg.options import GraphOptions
-    from deepprooflog.kg.ranking import rank
-    from deepprooflog.learn.settings import options_from
-    from deepprooflog.recipes import kg
-    from deepprooflog.recipes.addition import threads
-    from deepprooflog.recipes.kg_prior import calibrated
+    from deepprooflog.device import threads
 
     began = time.perf_counter()
-    options = options_from(GraphOptions, {"exact.steps": 40, "exact.batch": 64, "prior.steps": 150})
-    task = kg.read_task(options)
-    graph = task.graph
-    print(f"{len(graph.train):,} triples about {len(graph.entities)} people and places, "
-          f"{len(task.rules)} rules, {len(graph.test)} triples to find")  # fmt: skip
-    with threads(1), torch.random.fork_rng():
-        prior = train_kge(
-            torch.from_numpy(graph.train), entities=len(graph.entities),
-            relations=len(graph.relations), options=options.prior,
-        )  # fmt: skip
-        belief = calibrated(options, task, prior.model)
-        prover = kg.make_prover(options, task, belief, torch.device("cpu"))
-        train_exact(prover, graph, kg.splits(options, graph)[0], options.exact)
-        figures = {}
-        for name, score in (
-            ("belief alone", kg.belief_score(belief)),
-            ("with proofs", kg.success_score(prover)),
-        ):
-            ranked = rank(graph, score).ranked
-            figures[name] = float(means(ranks(ranked.better, ranked.equal))["mrr"])
-            print(f"mean reciprocal rank of the hidden triples, {name}: {figures[name]:.3f}")
-        mass = prover(torch.from_numpy(graph.test)).proof
-        chosen = graph.test[int(mass.argmax())]
-        proof = prover.proofs(chosen.tolist(), believing=False)[0]
-    print(f"\nnot among the triples, but found: {graph.text(chosen)}")
+    graph = dpl.kg.load("village")
+    with threads(1):
+        model = dpl.kg.train(
+            graph, prior={"kind": "complex", "steps": 150}, exact={"steps": 40, "batch": 64}
+        )
+        print(f"{len(graph.train):,} triples about {len(graph.entities)} people and places, "
+              f"{len(model.rules)} rules, {len(graph.test)} triples to find")  # fmt: skip
+        found = model.evaluate()
+        assert found.belief is not None
+        figures = {"belief alone": found.belief.mrr, "with proofs": found.mrr}
+        for name, mrr in figures.items():
+            print(f"mean reciprocal rank of the hidden triples, {name}: {mrr:.3f}")
+        best = max(model.explain_tests(proofs=1), key=lambda answer: answer.by_proof)
+    print(f"\nnot among the triples, but found: {best.triple}")
+    proof = best.proof
+    assert proof is not None
     print(proof)
     print(f"the proof replays: {proof.check()}")
     seconds = round(time.perf_counter() - began, 3)

@@ -1,7 +1,9 @@
-"""The devices that can be asked for by name."""
+"""The devices that can be asked for by name, and the threads of the CPU."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from deepprooflog.errors import ModelError
@@ -25,3 +27,16 @@ def find_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Within, torch uses so many threads of the CPU; 0 leaves them as they are."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -13,10 +13,13 @@ from typing import Any
 import torch
 
 from deepprooflog.errors import ProofLogError
+from deepprooflog.kg.belief import prior
+from deepprooflog.kg.data import snapshot
+from deepprooflog.kg.model import open_graph_model
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.run import loop
-from deepprooflog.recipes import addition_run, kg_prior, kg_run
-from deepprooflog.recipes.folder import open_run
+from deepprooflog.learn.run.folder import open_run
+from deepprooflog.recipes import addition_run
 from fuzz.damage import damaged
 from fuzz.rounds import Rounds, Tally
 from fuzz.small_runs import SmallRun, copy_of, small_runs
@@ -67,8 +70,11 @@ def readers(run: SmallRun) -> dict[str, Read]:
     if run.name == "digits":
         every["checkpoint.pt:model"] = _weights_of_digits
     else:
-        every["prior.pt"] = lambda folder: checkpoint.load(folder / "prior.pt", kg_prior.SHAPE)
-        every["prior.pt:model"] = every["checkpoint.pt:model"] = _weights_of_village
+        every["prior.pt"] = lambda folder: checkpoint.load(folder / "prior.pt", prior.SHAPE)
+        every["graph.pt"] = lambda folder: checkpoint.load(folder / "graph.pt", snapshot.SHAPE)
+        every["graph.pt:model"] = every["prior.pt:model"] = every["checkpoint.pt:model"] = (
+            _weights_of_village
+        )
     return every
 
 
@@ -77,7 +83,7 @@ def _weights_of_digits(folder: Path) -> Any:
 
 
 def _weights_of_village(folder: Path) -> Any:
-    return kg_run.trained_prover(open_run(folder))[2].state_dict()
+    return open_graph_model(folder).prover.state_dict()
 
 
 def _held(read: Read, folder: Path, whole: Any) -> bool:

@@ -23,14 +23,14 @@ from deepprooflog.kg.kge_training import kge_loop
 from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.ppo_learner import PpoTrainer, ppo_loop
 from deepprooflog.kg.ppo_options import PpoOptions
+from deepprooflog.kg.setup import make_prover, read_sources, theory_of
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.learn.run.loop import Loop
 from deepprooflog.learn.settings import options_from
 from deepprooflog.recipes.addition import look, objective, prepare
 from deepprooflog.recipes.addition_options import AdditionOptions
-from deepprooflog.recipes.folder import RunFolder
-from deepprooflog.recipes.kg import make_prover, read_task
 from deepprooflog.recipes.training import Lesson, Training
 from fuzz.rounds import Rounds, Tally
 
@@ -150,8 +150,8 @@ def _prover() -> tuple[Any, Any]:
     options = options_from(
         GraphOptions, {"prior": "none", "search.nesting": 1, "policy.dimension": 2}
     )
-    task = read_task(options)
-    return task.graph, lambda: make_prover(options, task, None, torch.device("cpu"))
+    theory = theory_of(options, read_sources(options))
+    return theory.graph, lambda: make_prover(options, theory, None)
 
 
 def _exact(path: Path) -> Case:

@@ -10,7 +10,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from deepprooflog.errors import DataError
-from deepprooflog.recipes.folder import create, open_run
+from deepprooflog.learn.run.folder import create, open_run
 from fuzz.rounds import Rounds, Tally
 
 PROMISE = "of two processes that begin in one folder, one trains and one is told so"

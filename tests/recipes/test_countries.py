@@ -11,11 +11,16 @@ import torch
 
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError
+from deepprooflog.kg.evaluation.scores import success_score
+from deepprooflog.kg.model import open_graph_model
+from deepprooflog.kg.options import GraphOptions
+from deepprooflog.kg.prove.theory import Theory
+from deepprooflog.kg.prover import Prover
+from deepprooflog.kg.setup import splits
 from deepprooflog.kg.triples import SPLITS
-from deepprooflog.recipes.folder import open_run
-from deepprooflog.recipes.kg import splits, success_score
-from deepprooflog.recipes.kg_run import train, trained_prover
-from deepprooflog.recipes.tasks import Asked, evaluate_graph
+from deepprooflog.learn.run.folder import open_run
+from deepprooflog.recipes.kg_run import train
+from deepprooflog.recipes.tasks import TASKS, EvaluateOptions
 
 RULES = """\
 in(X, R) :- part(X, S), holds(R, S).
@@ -27,6 +32,11 @@ SMALL = {
     "dimension": 8, "held_out": 0.99, "ranking": 0.0, "calibration": 1.0, "watch": "auc_pr",
     "threads": 1,
 }  # fmt: skip
+
+
+def opened(run: Path) -> tuple[GraphOptions, Theory, Prover]:
+    model = open_graph_model(run)
+    return model.options, model.theory, model.prover
 
 
 def world(folder: Path) -> Path:
@@ -76,7 +86,7 @@ def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def by_hand(run: Path, domain: list[str], side: int) -> tuple[float, float]:
     """AUC-PR by scikit-learn and MRR by counting, over candidates listed by their names."""
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is the oracle")
-    _, task, prover = trained_prover(open_run(run))
+    _, task, prover = opened(run)
     graph = task.graph
     score = success_score(prover)
     known = {tuple(row) for split in SPLITS
@@ -112,20 +122,19 @@ def test_the_figures_of_a_domain(run: Path) -> None:
 
 
 def test_another_domain_when_evaluating(run: Path) -> None:
-    asked = Asked(candidates="countries", sides="head", progress=False)
-    found = evaluate_graph(open_run(run), asked)
+    asked = EvaluateOptions(candidates="countries", sides="head", progress=False)
+    found, _ = TASKS["kg"].evaluate(open_run(run), asked)
     expected = by_hand(run, [f"c{n}" for n in range(24)], 0)
     assert (found["auc_pr"], found["mrr"]) == pytest.approx(expected, abs=1e-9)
     assert (found["sides"], found["among"]) == (["head"], "countries")
-    everyone = evaluate_graph(
-        open_run(run), Asked(candidates="", protocol="sampled", negatives=7, progress=False)
-    )
+    asked = EvaluateOptions(candidates="", protocol="sampled", negatives=7, progress=False)
+    everyone, _ = TASKS["kg"].evaluate(open_run(run), asked)
     assert (everyone["protocol"], everyone["negatives"], everyone["among"]) == ("sampled", 7, None)
 
 
 def test_what_is_learned_from(run: Path) -> None:
     """Triples whose tails are regions: `in` of train, and neither `near` nor `part`."""
-    options, task, _ = trained_prover(open_run(run))
+    options, task, _ = opened(run)
     learn, look = splits(options, task.graph, task.candidates)
     names = [task.graph.relations[r] for r in learn[:, 1]]
     assert names == ["in"] * 16
@@ -136,7 +145,7 @@ def test_validation_hides_too(run: Path) -> None:
     """The kept figure is that of validation countries of which neither part nor region is known."""
     result = open_run(run).read_result()
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is the oracle")
-    _, task, prover = trained_prover(open_run(run))
+    _, task, prover = opened(run)
     graph = task.graph
     assert task.hiding is not None
     hidden = success_score(task.hiding.prover(prover, graph.valid))

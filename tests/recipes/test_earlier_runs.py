@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from deepprooflog.errors import DataError
+from deepprooflog.learn.run.folder import open_run
 from deepprooflog.recipes import addition_run, kg_run
-from deepprooflog.recipes.folder import open_run
-from deepprooflog.recipes.tasks import Asked, evaluate_graph
+from deepprooflog.recipes.tasks import EvaluateOptions
 from fuzz.small_runs import small_runs
 
 FLAT: dict[str, dict[str, Any]] = json.loads(
@@ -49,7 +49,7 @@ def test_a_graph_run(earlier: Path) -> None:
     kept = run.read_result()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = evaluate_graph(run, Asked(progress=False))
+        found, _ = kg_run.evaluate(run, EvaluateOptions(progress=False))
         again = kg_run.train("kg", {}, earlier, resume=True, progress=False)
     assert found["mrr"] == kept["test"]["mrr"]
     assert again == kept

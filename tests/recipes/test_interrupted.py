@@ -19,12 +19,12 @@ from deepprooflog.cli import main
 from deepprooflog.errors import DataError, ModelError, Stopped
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
-from deepprooflog.learn.run import loop
-from deepprooflog.recipes import addition_run, kg_run, lock, training
+from deepprooflog.learn.run import lock, loop
+from deepprooflog.learn.run.folder import create, open_run, reopen
+from deepprooflog.recipes import addition_run, kg_run, training
 from deepprooflog.recipes.addition import TASK
 from deepprooflog.recipes.addition_options import resolve
 from deepprooflog.recipes.begin import begin
-from deepprooflog.recipes.folder import create, open_run, reopen
 from fuzz.fuzz_checkpoints import same
 from fuzz.small_runs import DIGITS, VILLAGE
 

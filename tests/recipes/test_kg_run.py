@@ -11,16 +11,19 @@ import pytest
 import torch
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.evaluation.scores import belief_score, success_score
+from deepprooflog.kg.model import open_graph_model
 from deepprooflog.kg.negatives import corruptions
 from deepprooflog.kg.options import SEEDS_APART, GraphOptions
+from deepprooflog.kg.prove.answers import most_believed
+from deepprooflog.kg.prove.learn import validation
+from deepprooflog.kg.prove.theory import Theory
+from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.triples import SIDES
+from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.learn.settings import options_from
-from deepprooflog.recipes.folder import open_run
-from deepprooflog.recipes.kg import belief_score, success_score
-from deepprooflog.recipes.kg_evaluate import validation
-from deepprooflog.recipes.kg_query import ask, believed, explained
-from deepprooflog.recipes.kg_run import train, trained_prover
-from deepprooflog.recipes.tasks import Asked, evaluate_graph
+from deepprooflog.recipes.kg_run import train
+from deepprooflog.recipes.tasks import TASKS, EvaluateOptions, QueryOptions
 
 SMALL = {
     "data": "village", "prior_dimension": 8, "prior_steps": 30, "prior_batch": 128, "steps": 6,
@@ -29,8 +32,17 @@ SMALL = {
 }  # fmt: skip
 
 
+def opened(run: Path) -> tuple[GraphOptions, Theory, Prover]:
+    model = open_graph_model(run)
+    return model.options, model.theory, model.prover
+
+
 def small(out: Path, **given: object) -> dict[str, Any]:
     return train("kg", {**SMALL, **given}, out, progress=False)
+
+
+def ask(run: RunFolder, query: str, **given: Any) -> dict[str, Any]:
+    return TASKS["kg"].query(run, QueryOptions(query, **given)).to_dict()
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +56,7 @@ def test_the_folder_of_a_run(run: Path) -> None:
     names = {path.name for path in run.iterdir()}
     assert names == {
         "config.json", "metrics.jsonl", "checkpoint.pt", "curves.svg", "result.json", "prior.pt",
+        "graph.pt",
     }  # fmt: skip
     result = json.loads((run / "result.json").read_text())
     assert (result["learner"], result["test"]["queries"]) == ("exact", 40)
@@ -54,7 +67,7 @@ def test_the_folder_of_a_run(run: Path) -> None:
 
 
 def test_evaluating_again_gives_the_same(run: Path) -> None:
-    found = evaluate_graph(open_run(run), Asked(progress=False))
+    found, _ = TASKS["kg"].evaluate(open_run(run), EvaluateOptions(progress=False))
     kept = json.loads((run / "result.json").read_text())["test"]
     for key in ("mrr", "hits@1", "hits@10", "auc_pr", "queries", "goals"):
         assert found[key] == kept[key], key
@@ -63,7 +76,7 @@ def test_evaluating_again_gives_the_same(run: Path) -> None:
 
 def test_the_ranks_are_those_of_the_scores(run: Path) -> None:
     """MRR from scores of all candidates, ranked here by hand with average ties."""
-    options, task, prover = trained_prover(open_run(run))
+    options, task, prover = opened(run)
     result = json.loads((run / "result.json").read_text())["test"]
     chosen = np.random.default_rng(0).choice(len(task.graph.test), 40, replace=False)
     queries = task.graph.test[np.sort(chosen)]
@@ -91,7 +104,7 @@ def test_the_ranks_are_those_of_the_scores(run: Path) -> None:
 
 
 def test_an_open_query_is_answered_with_proofs(run: Path) -> None:
-    options, task, prover = trained_prover(open_run(run))
+    options, task, prover = opened(run)
     by_proof = prover(torch.from_numpy(task.graph.test)).proof
     triple = task.graph.test[int(by_proof.argmax())]
     relation = task.graph.relations[triple[1]]
@@ -114,12 +127,12 @@ def test_an_open_query_is_answered_with_proofs(run: Path) -> None:
 
 def test_proofs_by_clauses_come_first(run: Path) -> None:
     """Each kind most probable first; together they are p_success, those by clauses by_proof."""
-    _, task, prover = trained_prover(open_run(run))
+    _, task, prover = opened(run)
     mass = prover(torch.from_numpy(task.graph.test))
     assert ((mass.proof > 0) & (mass.proof < mass.success)).sum() > 100
     best = int(mass.proof.argmax())
     triple = task.graph.test[best].tolist()
-    found = explained(prover, triple, 50)
+    found = prover.proofs(triple, 50, believing="last")
     assert len(found) < 50
     believes = [any(node.kind == "belief" for node in proof.nodes) for proof in found]
     assert believes == sorted(believes)
@@ -128,9 +141,9 @@ def test_proofs_by_clauses_come_first(run: Path) -> None:
         own = [p.probability for p, b in zip(found, believes, strict=True) if b is kind]
         assert own == sorted(own, reverse=True)
         assert sum(own) == pytest.approx(total[best].item())
-    assert explained(prover, triple, 1) == found[:1]
+    assert prover.proofs(triple, 1, believing="last") == found[:1]
     nothing = task.graph.test[int(mass.proof.argmin())].tolist()
-    (only,) = explained(prover, nothing, 3)
+    (only,) = prover.proofs(nothing, 3, believing="last")
     assert any(node.kind == "belief" for node in only.nodes)
 
 
@@ -142,7 +155,7 @@ def test_a_prior_of_another_margin_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="a prior of margin 6"):
         small(tmp_path / "other", **again, prior_margin=9.0)
     small(tmp_path / "same", **again, prior_margin=6.0)
-    one, two = (trained_prover(open_run(tmp_path / n))[2].belief for n in ("first", "same"))
+    one, two = (opened(tmp_path / n)[2].belief for n in ("first", "same"))
     assert one is not None
     assert two is not None
     triple = torch.tensor(0), torch.tensor(0), torch.tensor(1)
@@ -164,7 +177,7 @@ def test_proofs_alone(tmp_path: Path) -> None:
     """Without a prior what no rule proves has probability 0."""
     result = small(tmp_path / "run", prior="none", steps=3)
     assert not {"prior", "late_fusion"} & result["test"].keys()
-    _, task, prover = trained_prover(open_run(tmp_path / "run"))
+    _, task, prover = opened(tmp_path / "run")
     mass = prover(torch.from_numpy(task.graph.test))
     assert torch.equal(mass.success, mass.proof)
     assert not (tmp_path / "run" / "prior.pt").exists()
@@ -174,8 +187,8 @@ def test_proofs_alone(tmp_path: Path) -> None:
 
 def test_a_prior_can_be_used_again(run: Path, tmp_path: Path) -> None:
     small(tmp_path / "again", prior_from=str(run), steps=3)
-    _, _, first = trained_prover(open_run(run))
-    _, _, second = trained_prover(open_run(tmp_path / "again"))
+    _, _, first = opened(run)
+    _, _, second = opened(tmp_path / "again")
     assert first.belief is not None
     assert second.belief is not None
     triples = torch.tensor([[0, 0, 1], [3, 2, 4]])
@@ -191,9 +204,9 @@ def test_a_prior_that_weighs_facts(run: Path, tmp_path: Path) -> None:
     assert "belief" not in plain
     assert plain["prior"]["mrr"] == kept["prior"]["mrr"]
     assert kept["belief"]["mrr"] != kept["prior"]["mrr"]
-    again = evaluate_graph(open_run(run), Asked(progress=False))
+    again, _ = TASKS["kg"].evaluate(open_run(run), EvaluateOptions(progress=False))
     assert again["belief"]["mrr"] == kept["belief"]["mrr"]
-    _, task, prover = trained_prover(open_run(run))
+    _, task, prover = opened(run)
     h, r, t = task.graph.test[0]
     train = {tuple(row) for row in task.graph.train.tolist()}
     name, a, b = (
@@ -216,7 +229,7 @@ def test_a_prior_that_weighs_facts(run: Path, tmp_path: Path) -> None:
 
 def test_an_open_query_looks_where_belief_is_high(run: Path) -> None:
     """The entities that belief, not the embedding's score alone, holds most likely."""
-    _, task, prover = trained_prover(open_run(run))
+    _, task, prover = opened(run)
     assert prover.belief is not None
     relation, tail = 3, int(task.graph.test[0][2])
     everyone = torch.arange(len(task.graph.entities))
@@ -224,7 +237,9 @@ def test_an_open_query_looks_where_belief_is_high(run: Path) -> None:
         torch.full_like(everyone, relation), everyone, torch.full_like(everyone, tail)
     )
     best = p.topk(20).indices
-    found = believed(prover, None, relation, tail, 20)
+    triples = torch.full((len(everyone), 3), relation)
+    triples[:, 0], triples[:, 2] = everyone, tail
+    found = most_believed(prover, triples, 20)
     assert found[:, 0].tolist() == best.tolist()
     assert set(found[:, 1].tolist()) == {relation}
     assert set(found[:, 2].tolist()) == {tail}
@@ -237,7 +252,7 @@ def test_a_prior_of_several_embeddings(run: Path, tmp_path: Path) -> None:
     small(tmp_path / "other", seed=SEEDS_APART, learner="none")
     priors = []
     for folder in (run, tmp_path / "other", tmp_path / "two"):
-        belief = trained_prover(open_run(folder))[2].belief
+        belief = opened(folder)[2].belief
         assert belief is not None
         priors.append(belief.kge)
         assert not list(folder.glob("prior-training*"))
@@ -288,7 +303,7 @@ def test_an_interrupted_run_goes_on(
     out = tmp_path / "run"
     monkeypatch.setattr("deepprooflog.learn.run.loop.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     with monkeypatch.context() as patch:
-        patch.setattr("deepprooflog.recipes.kg_run.validation", interrupted)
+        patch.setattr("deepprooflog.kg.prove.learn.validation", interrupted)
         with pytest.raises(KeyboardInterrupt):
             small(out)
     assert not (out / "result.json").exists()
@@ -313,4 +328,4 @@ def test_a_damaged_checkpoint(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "copy")
     (tmp_path / "copy" / "prior.pt").write_bytes(b"PK\x03\x04 not a checkpoint")
     with pytest.raises(DataError, match="damaged"):
-        trained_prover(open_run(tmp_path / "copy"))
+        opened(tmp_path / "copy")

@@ -90,7 +90,7 @@ def test_what_crashed_or_never_ended_is_refused_with_what_to_try(
 def test_rules_nested_beyond_any_batch_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("deepprooflog.recipes.kg_run.MOST_GOALS", 20_000)
+    monkeypatch.setattr("deepprooflog.kg.prove.learn.MOST_GOALS", 20_000)
     assert main(["train", "kg", "--set", "search.nesting=99", "--out", str(tmp_path / "run")]) == 2
     message = capsys.readouterr().err
     assert "queries have more than 20,000 goals" in message

@@ -25,10 +25,10 @@ from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.ppo_learner import train_ppo
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.prover import Prover
+from deepprooflog.kg.setup import make_prover, read_sources, theory_of
+from deepprooflog.learn.run.folder import open_run
 from deepprooflog.learn.settings import options_from
 from deepprooflog.recipes.addition_run import train, trained
-from deepprooflog.recipes.folder import open_run
-from deepprooflog.recipes.kg import make_prover, read_task
 
 RTOL = 1e-5
 
@@ -76,8 +76,8 @@ def village() -> tuple[Any, Prover]:
     given = {"prior": "none", "search.nesting": 1, "policy.dimension": 4, "seed": 2,
              "policy.false_action": True}  # fmt: skip
     options = options_from(GraphOptions, given)
-    task = read_task(options)
-    return task.graph, make_prover(options, task, None, torch.device("cpu"))
+    theory = theory_of(options, read_sources(options))
+    return theory.graph, make_prover(options, theory, None)
 
 
 def mean_success(prover: Prover) -> float:

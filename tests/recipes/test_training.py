@@ -14,9 +14,9 @@ from deepprooflog.errors import DataError
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.minibatch import Objective
 from deepprooflog.learn.run import loop
+from deepprooflog.learn.run.folder import open_run
 from deepprooflog.recipes import training
 from deepprooflog.recipes.addition_run import evaluate
-from deepprooflog.recipes.folder import open_run
 from recipes.small import train_small
 
 

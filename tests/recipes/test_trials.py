@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from deepprooflog.learn.run.folder import open_run
 from deepprooflog.recipes.addition import tensor, training_sums
 from deepprooflog.recipes.addition_run import trained
-from deepprooflog.recipes.folder import open_run
 from recipes.small import train_small
 
 

@@ -62,21 +62,21 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the test figures."""
-    from deepprooflog.recipes.folder import open_run
-    from deepprooflog.recipes.tasks import Asked, task_kind
+    from deepprooflog.learn.run.folder import open_run
+    from deepprooflog.recipes.tasks import EvaluateOptions, run_kind
 
     folder = open_run(Path(arguments.run_folder))
-    kind = task_kind(folder.config()["task"], str(folder.path))
-    asked = Asked(
+    kind = run_kind(folder)
+    asked = EvaluateOptions(
         arguments.device, arguments.data, arguments.protocol, arguments.negatives, arguments.seed,
         arguments.candidates, arguments.domains, arguments.sides, arguments.proofs,
         progress=not arguments.json,
     )  # fmt: skip
-    result = kind.evaluate(folder, asked)
+    result, answers = kind.evaluate(folder, asked)
     if arguments.json:
         report.emit_json(result)
     else:
         print(kind.summary(result))
-        for found in result.get("proofs", ()):
-            show(found)
+        for one in answers:
+            show(one)
     return 0

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import Commands, add_limits, positive_integer
 from deepprooflog.device import DEVICES
-from deepprooflog.errors import DataError
+
+if TYPE_CHECKING:
+    from deepprooflog.kg.prove.answers import Answer
 
 EXAMPLE = """\
 example:
@@ -47,52 +47,26 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the probability and the proofs."""
-    from deepprooflog.recipes.folder import open_run
-    from deepprooflog.recipes.kg_query import ask, variable_names
+    from deepprooflog.learn.run.folder import open_run
+    from deepprooflog.recipes.tasks import QueryOptions, run_kind
 
     folder = open_run(Path(arguments.run_folder))
-    task = folder.config()["task"]
-    if task != "kg":
-        raise DataError(
-            f"a run of {task}: only triples of a graph are explained so", file=str(folder.path),
-            hint="dprl query RUN QUERY --proof",
-        )  # fmt: skip
-    if any(variable_names(arguments.query)):
-        raise DataError(
-            f"{arguments.query} is open", hint=f"dprl query {folder.path} '{arguments.query}'"
-        )
-    found = ask(
-        folder, arguments.query, top=1, proofs=arguments.proofs, device=arguments.device,
-        data=arguments.data,
-    )  # fmt: skip
-    (one,) = found["answers"]
-    result = {"query": found["query"], **one, "seconds": found["seconds"]}
+    asked = QueryOptions(
+        arguments.query, proofs=arguments.proofs, device=arguments.device, data=arguments.data
+    )
+    found = run_kind(folder).explain(folder, asked)
+    (one,) = found.answers
     if arguments.json:
-        report.emit_json(result)
+        report.emit_json({"query": found.query, **one.to_dict(), "seconds": found.seconds})
     else:
-        show(result)
+        show(one)
     return 0
 
 
-def show(result: Mapping[str, Any]) -> None:
+def show(one: Answer) -> None:
     """The probability, what it rests on, and the proofs."""
-    from deepprooflog.proof.tree import Proof
-
-    told = " (a triple of train or valid)" if result["known"] else ""
-    print(f"{result['triple']}  {report.number(result['probability'])}{told}")
-    print(f"  by clauses alone {report.number(result['by_proof'])}")
-    if result["prior"] is not None:
-        name, weighed = "the prior alone ", ""
-        if result["evidence"]:
-            name, weighed = "belief alone    ", ", to whose log odds the facts add"
-        print(f"  {name} {report.number(result['prior'])}{weighed}")
-    for row in result["evidence"] or ():
-        what = "fact" if row["count"] == 1 else "facts"
-        print(f"    {row['log_odds']:+.2f}  {row['count']} other {what} {row['facts']}")
-    for number, proof in enumerate(result["proofs"], 1):
-        print(f"proof {number}")
-        print(Proof.from_json(json.dumps(proof)))
-    if not result["proofs"]:
+    print(one)
+    if not one.proofs:
         report.note("there is no proof within the run's limits")
-    if result["upper"] > result["probability"]:
-        report.note(f"goals were left open: up to {report.number(result['upper'])}")
+    if one.upper > one.probability:
+        report.note(f"goals were left open: up to {report.number(one.upper)}")

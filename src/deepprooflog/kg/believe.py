@@ -100,8 +100,9 @@ class Belief(nn.Module):
     """p(r, a, b): the calibrated probability of a triple, by numbers.
 
     As a module it returns logits, in float64, for relations, heads and tails in the order of the
-    label. With the names of relations and entities, `number` says which number a term has. A
-    calibration that weighs evidence of the facts comes with it.
+    label. With the names of relations and entities, `number` says which number a term has. Named
+    entities that are more than the embedding has come after those it knows: what is believed of
+    them fails. A calibration that weighs evidence of the facts comes with it.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class Belief(nn.Module):
             ("relations", relations, kge.relations),
             ("entities", entities, kge.entities),
         ):
-            if names and len(names) != count:
+            if names and (len(names) < count or (what == "relations" and len(names) > count)):
                 raise ModelError(f"{len(names)} {what} are named, but the embedding has {count}")
         if len(calibration.slope) != kge.relations:
             raise ModelError(
@@ -138,6 +139,11 @@ class Belief(nn.Module):
         self.to(kge.entity.device)
 
     @property
+    def entities(self) -> int:
+        """How many entities may be asked about, those the embedding does not know included."""
+        return max(self.kge.entities, len(self._entities))
+
+    @property
     def calibration(self) -> Calibration:
         """The lines in use."""
         slope, offset = self.get_buffer("slope"), self.get_buffer("offset")
@@ -148,9 +154,14 @@ class Belief(nn.Module):
         self, relation: Int[Tensor, " batch"], head: Int[Tensor, " batch"],
         tail: Int[Tensor, " batch"],
     ) -> Float[Tensor, " batch"]:  # fmt: skip
-        score = self.kge.score(head, relation, tail).double()
         seen = None if self.evidence is None else self.evidence(relation, head, tail)
-        return self.calibration.logit(score, relation, seen)
+        if self.entities == self.kge.entities:
+            score = self.kge.score(head, relation, tail).double()
+            return self.calibration.logit(score, relation, seen)
+        last = self.kge.entities - 1
+        score = self.kge.score(head.clamp_max(last), relation, tail.clamp_max(last)).double()
+        logit = self.calibration.logit(score, relation, seen)
+        return logit.masked_fill((head > last) | (tail > last), -torch.inf)
 
     def log_probability(
         self, relation: Int[Tensor, " batch"], head: Int[Tensor, " batch"],
@@ -158,6 +169,13 @@ class Belief(nn.Module):
     ) -> Float[Tensor, " batch"]:  # fmt: skip
         """log p of the step at believe(r, a, b)."""
         return logsigmoid(self(relation, head, tail))
+
+    @torch.no_grad()
+    def of_triples(self, triples: Int[Tensor, "n 3"]) -> Float[Tensor, " n"]:
+        """The logits of triples (head, relation, tail), from whatever device."""
+        head, relation, tail = triples.to(self.kge.entity.device).unbind(1)
+        logits: Tensor = self(relation, head, tail)
+        return logits
 
     def weighed(
         self, relation: Int[Tensor, " batch"], head: Int[Tensor, " batch"],

@@ -7,6 +7,7 @@ Each split is one file, `train.txt`, `train.tsv` or `train.pl`, plain or gzipped
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,15 @@ from deepprooflog.data.places import VARIABLE, is_file, is_folder, places
 from deepprooflog.errors import DataError
 from deepprooflog.kg.notice import Notice, counted
 from deepprooflog.kg.reading import SHIPPED, Rows, read_triples
-from deepprooflog.kg.triples import SPLITS, Graph, Source, SplitName, did_you_mean, numbered
+from deepprooflog.kg.triples import (
+    SPLITS,
+    Graph,
+    Source,
+    SplitName,
+    did_you_mean,
+    graph_of,
+    numbered,
+)
 from deepprooflog.syntax.terms import Term
 
 ENDINGS = tuple(end + packed for packed in ("", ".gz") for end in (".txt", ".tsv", ".pl"))
@@ -56,8 +65,41 @@ def read_graph(data: str | Path) -> Graph:
         arrays["test"],
         sources=sources,
         rules=_one(folder, "rules"),
+        folder=folder,
     )
     return replace(graph, notices=(*notices, *_odd(graph)))
+
+
+def load_graph(
+    source: str | Path | Iterable[tuple[str | int, str, str | int]],
+    valid: Iterable[tuple[str | int, str, str | int]] = (),
+    test: Iterable[tuple[str | int, str, str | int]] = (),
+) -> Graph:
+    """A graph from a folder, a data set's name, a file of triples, or triples in Python.
+
+    A file, or a list, is all training triples; `valid` and `test` may come beside a list.
+
+    >>> load_graph([("ann", "mother", "bob"), ("bob", "mother", "cy")])
+    Graph('graph': 3 entities, 1 relations, 2 / 0 / 0 triples)
+    >>> load_graph("village")
+    Graph('village': 182 entities, 13 relations, 2,576 / 322 / 644 triples)
+    """
+    if not isinstance(source, str | Path):
+        return graph_of(source, valid, test)
+    path = Path(source)
+    if not is_file(path):
+        return read_graph(source)
+    entities: dict[Term, int] = {}
+    relations: dict[str, int] = {}
+    read = read_triples(path)
+    train = numbered(read.rows, entities, relations)
+    kept = _first_ones(train)
+    notices = (*read.notices, *([] if kept.all() else [_duplicates(kept, read.source)]))
+    none = train[:0]
+    return Graph(
+        path.name.partition(".")[0], tuple(entities), tuple(relations), train[kept], none, none,
+        notices, {"train": Source(read.source.file, read.source.lines[kept])},
+    )  # fmt: skip
 
 
 def find_graph(data: str | Path) -> Path:

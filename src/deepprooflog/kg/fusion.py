@@ -42,7 +42,9 @@ class LateFusion:
         self, log_prior: Float[Tensor, " n"], proof: Float[Tensor, " n"]
     ) -> Float[Tensor, " n"]:
         """The fused scores of triples."""
-        return self.weight * log_prior + (proof + self.floor).log()
+        by_proof = (proof + self.floor).log()
+        # What is not believed at all has log p = −∞, of which a weight of 0 takes no account.
+        return self.weight * log_prior + by_proof if self.weight else by_proof
 
 
 class Recorded:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -44,8 +44,9 @@ class Limits:
 class Prover(nn.Module):
     """p_success of triples under a policy; the database follows the policy's device.
 
-    `program` is the graph's program with its facts, by which proofs are replayed; without it they
-    are replayed by the database's own clauses, which do not know the lines of their facts.
+    `program` is the graph's program with its facts, by which proofs are replayed, or makes it when
+    the first proof is asked for; without it they are replayed by the database's own clauses, which
+    do not know the lines of their facts.
     """
 
     def __init__(
@@ -54,14 +55,14 @@ class Prover(nn.Module):
         policy: Scorer,
         belief: Belief | None = None,
         limits: Limits | None = None,
-        program: Program | None = None,
+        program: Program | Callable[[], Program] | None = None,
     ) -> None:
         super().__init__()
         self.database = database
         self.policy = policy
         self.belief = belief
         self.limits = limits or Limits()
-        self.program = program
+        self._program = program
         self._transitions: tuple[Database, torch.device, Transitions[Any]] | None = None
         _check_belief(database, belief)
         neural = torch.zeros(len(database.symbols.predicates) + 1, dtype=torch.bool)
@@ -85,6 +86,15 @@ class Prover(nn.Module):
     def device(self) -> torch.device:
         """Where the policy is, and the database with it."""
         return self.policy.device
+
+    @property
+    def program(self) -> Program:
+        """The program with its facts, by which proofs are replayed."""
+        if self._program is None:
+            self._program = program_with_facts(self.database)
+        elif not isinstance(self._program, Program):
+            self._program = self._program()
+        return self._program
 
     @property
     def transitions(self) -> Transitions[Any]:
@@ -146,16 +156,20 @@ class Prover(nn.Module):
 
     @torch.no_grad()
     def proofs(
-        self, triple: Sequence[int], n: int = 1, *, leave_out: bool = False, believing: bool = True
+        self,
+        triple: Sequence[int],
+        n: int = 1,
+        *,
+        leave_out: bool = False,
+        believing: bool | Literal["last"] = True,
     ) -> list[Proof]:
         """The `n` most probable proofs of a triple (head, relation, tail), fewer if it has fewer.
 
         Each is one derivation with its own probability; steps at the prior are of kind "belief",
-        and without `believing` there are none. With `leave_out` the triple is proved without the
-        fact that it is itself.
+        and without `believing` there are none. `believing="last"` gives proofs by clauses first,
+        and what believes after them: how likely the prior holds a triple can be said without a
+        proof. With `leave_out` the triple is proved without the fact that it is itself.
         """
-        if self.program is None:
-            self.program = program_with_facts(self.database)
         goals = self.goals(torch.tensor([list(triple)]), leave_out=leave_out)
         layers = self.explore(goals)
         (asked,) = self.database.decode(goals)
@@ -165,10 +179,15 @@ class Prover(nn.Module):
             assert isinstance(fact, Struct)
             program = program.without(fact)
         weights, neural = self.log_weights(layers)
-        if neural is not None and not believing:
-            pairs = zip(weights, neural, strict=True)
-            weights = [log.masked_fill(by_belief, -torch.inf) for log, by_belief in pairs]
-        return best_proofs(self.database, program, query, layers, weights, n)
+        if neural is None or believing is True:
+            return best_proofs(self.database, program, query, layers, weights, n)
+        pairs = zip(weights, neural, strict=True)
+        plain = [log.masked_fill(by_belief, -torch.inf) for log, by_belief in pairs]
+        found = best_proofs(self.database, program, query, layers, plain, n)
+        if believing is False or len(found) == n:
+            return found
+        rest = best_proofs(self.database, program, query, layers, weights, n)
+        return [*found, *(proof for proof in rest if proof not in found)][:n]
 
     def _with_belief(
         self,
@@ -211,6 +230,6 @@ def _check_belief(database: Database, belief: Belief | None) -> None:
             name = database.symbols.predicates[rule.head[0]]
             raise ModelError(f"the program believes {name}, which the embedding does not know")
         terms = [a for atom in (rule.head, *rule.body) for a in atom[1:]]
-        if rule.offer is Offer.PLAIN and max(terms, default=0) >= belief.kge.entities:
+        if rule.offer is Offer.PLAIN and max(terms, default=0) >= belief.entities:
             text = database.symbols.text(max(terms))
             raise ModelError(f"a rule mentions {text}, which the embedding does not know")

@@ -58,6 +58,7 @@ class Graph:
     notices: tuple[Notice, ...] = ()
     sources: Mapping[SplitName, Source] = field(default_factory=dict)
     rules: Path | None = None  # the folder's own rules file
+    folder: Path | None = None  # where the splits were read
 
     def __post_init__(self) -> None:
         if len(self.entities) ** 2 * len(self.relations) >= 2**63:
@@ -65,6 +66,13 @@ class Graph:
                 f"{len(self.entities):,} entities and {len(self.relations):,} relations are more "
                 "than a 64-bit number can tell apart as triples"
             )
+
+    def __repr__(self) -> str:
+        sizes = " / ".join(f"{len(self.split(name)):,}" for name in SPLITS)
+        return (
+            f"Graph({self.name!r}: {len(self.entities):,} entities, {len(self.relations):,} "
+            f"relations, {sizes} triples)"
+        )
 
     def split(self, name: SplitName) -> Int64[np.ndarray, "triples 3"]:
         """The triples of a split."""

@@ -33,8 +33,8 @@ from deepprooflog.proof.tree import KINDS, Kind, Node, Proof
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def to_json(proof: Proof) -> str:
-    """The proof as JSON text, one step a line."""
+def to_dict(proof: Proof) -> dict[str, Any]:
+    """The proof as plain Python, in the form above."""
     steps = [
         {
             "id": index,
@@ -47,7 +47,14 @@ def to_json(proof: Proof) -> str:
         }
         for index, node in enumerate(proof.nodes)
     ]
-    head = {"query": proof.query, "bindings": proof.bindings, **_weight(proof.log_prob)}
+    head = {"query": proof.query, "bindings": dict(proof.bindings), **_weight(proof.log_prob)}
+    return {**head, "nodes": steps}
+
+
+def to_json(proof: Proof) -> str:
+    """The proof as JSON text, one step a line."""
+    head = to_dict(proof)
+    steps = head.pop("nodes")
     lines = [f"  {_dump(key)}: {_dump(value)}," for key, value in head.items()]
     if not steps:
         return "\n".join(["{", *lines, '  "nodes": []', "}"])

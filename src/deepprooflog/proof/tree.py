@@ -90,6 +90,12 @@ class Proof:
 
         return to_text(self)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The proof as plain Python: what `to_json` writes."""
+        from deepprooflog.proof.json_form import to_dict
+
+        return to_dict(self)
+
     def to_json(self) -> str:
         """The proof as JSON; `Proof.from_json` reads it back."""
         from deepprooflog.proof.json_form import to_json

@@ -5,8 +5,7 @@ Only sums are learned from. Digit labels make the sums and count right digits af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -92,17 +91,6 @@ def distort(model: Model, options: AdditionOptions, share: float) -> None:
 def device_of(options: AdditionOptions) -> torch.device:
     """The device asked for."""
     return find_device(options.device)
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """Within, torch uses so many threads of the CPU; 0 leaves them as they are."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @dataclass(frozen=True)

@@ -9,26 +9,30 @@ significant digit first, so a number as one reads it from the file is a range th
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from torch import Tensor
 
 from deepprooflog.data.digits import Digits
 from deepprooflog.errors import DataError
 from deepprooflog.infer.likely import By
+from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.logic.query import Query
 from deepprooflog.proof.prediction import Prediction
+from deepprooflog.proof.tree import Proof
 from deepprooflog.recipes.addition import pictures, tensor
 from deepprooflog.recipes.addition_run import trained
-from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.syntax.terms import Functor, Slot, Struct, Term, deref, make_list
 from deepprooflog.syntax.writer import write_term
 
 RANGE = Functor("..", 2)
 SETS = (Functor("train", 1), Functor("test", 1))
 _TENSOR = re.compile(r"<tensor (\d+)>")
+# Labels of named pictures that fit in one note.
+MOST_LABELS = 16
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,38 @@ class Pictures:
         return tuple(whole[name][number] for name, number in self.slots)
 
 
+@dataclass(frozen=True)
+class SumAnswers:
+    """The most probable answers of a goal, and what the pictures it names show."""
+
+    query: str
+    answers: tuple[Prediction, ...]
+    pictures: Mapping[str, int] = field(hash=False)  # labels by name
+
+    @property
+    def notes(self) -> list[str]:
+        """What to say beside the answers."""
+        notes = [
+            f"another answer may be more probable than {_bindings(one)} (up to {one.others:.10g})"
+            for one in self.answers
+            if not one.certain
+        ]
+        if len(self.pictures) > MOST_LABELS:
+            notes.append(f"--json has the data set's labels of the {len(self.pictures)} pictures")
+        elif self.pictures:
+            shown = ", ".join(f"{name} = {label}" for name, label in self.pictures.items())
+            notes.append(f"by the data set's labels, {shown}")
+        return notes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python, as scripts read it."""
+        return {
+            "query": self.query,
+            "answers": [_answer(one) for one in self.answers],
+            "pictures": dict(self.pictures),
+        }
+
+
 def ask(
     run: RunFolder,
     text: str,
@@ -90,17 +126,16 @@ def ask(
     by: By = "answer",
     device: str | None = None,
     data: str | None = None,
-) -> dict[str, object]:
-    """The most probable answers of a goal, as `dprl query --json` prints them."""
+) -> SumAnswers:
+    """The most probable answers of a goal."""
     model, options = trained(run, device, data)
     model.eval()
     query, named = with_pictures(model.program.query(text), Pictures(*pictures(options.data), {}))
-    found = model.predict(query, top, by=by)
-    return {
-        "query": text,
-        "answers": [_answer(one, named.names) for one in found],
-        "pictures": named.labels,
-    }
+    names = named.names
+    found = tuple(
+        replace(one, proof=with_names(one.proof, names)) for one in model.predict(query, top, by=by)
+    )
+    return SumAnswers(text, found, named.labels)
 
 
 def test_sum(run: RunFolder, number: int) -> str:
@@ -141,15 +176,33 @@ def _replaced(root: Term, named: Pictures) -> Term:
     return done[0]
 
 
-def _answer(one: Prediction, names: list[str]) -> dict[str, object]:
-    def named(match: re.Match[str]) -> str:
-        return names[int(match[1])]
+def with_names(proof: Proof, names: Sequence[str]) -> Proof:
+    """The proof with the pictures' names where it shows tensors.
 
+    >>> from deepprooflog.proof.tree import Node
+    >>> step = Node("digit(<tensor 0>,7)", "neural", "lenet(<tensor 0>) = 7", None, -0.1, -1, 0)
+    >>> with_names(Proof("digit(<tensor 0>,D)", {"D": "7"}, -0.1, (step,)), ["test(3)"]).query
+    'digit(test(3),D)'
+    """
+
+    def named(text: str) -> str:
+        return _TENSOR.sub(lambda match: names[int(match[1])], text)
+
+    nodes = (replace(n, atom=named(n.atom), reason=named(n.reason)) for n in proof.nodes)
+    bindings = {name: named(text) for name, text in proof.bindings.items()}
+    return replace(proof, query=named(proof.query), bindings=bindings, nodes=tuple(nodes))
+
+
+def _bindings(one: Prediction) -> str:
+    return ", ".join(f"{name} = {text}" for name, text in one.bindings.items()) or "true"
+
+
+def _answer(one: Prediction) -> dict[str, Any]:
     return {
         "bindings": dict(one.bindings),
         "probability": one.probability,
         "log_probability": one.log_prob,
         "certain": one.certain,
         "others": one.others,
-        "proof": json.loads(_TENSOR.sub(named, one.proof.to_json())),
+        "proof": one.proof.to_dict(),
     }

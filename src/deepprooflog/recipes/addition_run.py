@@ -9,8 +9,10 @@ from pathlib import Path
 
 import torch
 
+from deepprooflog.device import threads
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.model import Model
 from deepprooflog.recipes.addition import (
     TASK,
@@ -25,12 +27,10 @@ from deepprooflog.recipes.addition import (
     prepare,
     program,
     tensor,
-    threads,
     training_sums,
 )
 from deepprooflog.recipes.addition_options import AdditionOptions, resolve
 from deepprooflog.recipes.begin import begin
-from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.recipe import read_recipe
 from deepprooflog.recipes.sums import Accuracy, accuracy
 from deepprooflog.recipes.training import Lesson, Training

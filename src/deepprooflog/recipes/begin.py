@@ -13,8 +13,8 @@ import torch
 from deepprooflog.errors import DataError, ModelError, Stopped
 from deepprooflog.learn.checkpoint import first_line
 from deepprooflog.learn.interrupt import handled, stop_at_once
+from deepprooflog.learn.run.folder import RunFolder, create, reopen
 from deepprooflog.learn.settings import as_tables, settings, values_of
-from deepprooflog.recipes.folder import RunFolder, create, reopen
 from deepprooflog.recipes.recipe import read_recipe
 
 Options = TypeVar("Options")

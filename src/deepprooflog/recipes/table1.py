@@ -17,9 +17,9 @@ from typing import Any
 
 from deepprooflog.device import DEVICES
 from deepprooflog.errors import ProofLogError
+from deepprooflog.learn.run.folder import RunFolder, is_run
 from deepprooflog.learn.settings import assignments
 from deepprooflog.recipes.addition_run import train
-from deepprooflog.recipes.folder import RunFolder, is_run
 
 COLUMNS = (
     ("file order", "sum_accuracy"),

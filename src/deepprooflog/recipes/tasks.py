@@ -1,29 +1,31 @@
-"""What a recipe's task is made of: its options, how it is trained and how it is tested."""
+"""The kinds of tasks: each with its options, and how its runs are trained, tested and asked."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, Protocol, cast, runtime_checkable
 
 from deepprooflog.errors import DataError
+from deepprooflog.infer.likely import By
+from deepprooflog.kg.model import TASK, open_graph_model
 from deepprooflog.kg.options import GraphOptions
-from deepprooflog.kg.ranking import Protocol
+from deepprooflog.kg.prove.answers import Answer, Answers
+from deepprooflog.learn.run.folder import RunFolder, open_run
+from deepprooflog.proof.tree import Proof
 from deepprooflog.recipes import (
     addition,
     addition_options,
+    addition_query,
     addition_run,
-    kg,
-    kg_evaluate,
-    kg_query,
     kg_run,
 )
-from deepprooflog.recipes.folder import RunFolder
 
 
 @dataclass(frozen=True)
-class Asked:
+class EvaluateOptions:
     """How a run is to be tested; None leaves it as the run has it."""
 
     device: str | None = None
@@ -39,17 +41,57 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class QueryOptions:
+    """How a run is asked: by a query, or by the number of a test example."""
+
+    query: str | None = None
+    test: int | None = None
+    top: int | None = None
+    by: str = "answer"
+    new: bool = False
+    proofs: int = 0
+    device: str | None = None
+    data: str | None = None
+
+
+@runtime_checkable
+class ShownAnswer(Protocol):
+    """What every kind of answer has."""
+
+    @property
+    def bindings(self) -> Mapping[str, str]: ...
+    @property
+    def probability(self) -> float: ...
+    @property
+    def proof(self) -> Proof | None: ...
+
+
+@runtime_checkable
+class QueryResult(Protocol):
+    """The answers of a query, most probable first."""
+
+    @property
+    def answers(self) -> Sequence[ShownAnswer]: ...
+    @property
+    def notes(self) -> list[str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
 class TaskKind:
     """One kind of experiment."""
 
     options: type
     train: Callable[..., dict[str, Any]]
-    evaluate: Callable[[RunFolder, Asked], dict[str, Any]]
+    evaluate: Callable[[RunFolder, EvaluateOptions], tuple[dict[str, Any], Sequence[Answer]]]
     summary: Callable[[Mapping[str, Any]], str]
+    query: Callable[[RunFolder, QueryOptions], QueryResult]
+    explain: Callable[[RunFolder, QueryOptions], Answers]
+    open: Callable[[RunFolder], Any]
 
 
 def task_kind(name: object, file: str) -> TaskKind:
-    """The kind of a recipe or a run, by its task's name."""
+    """The kind of a recipe, by its task's name."""
     found = TASKS.get(str(name))
     if found is None:
         known = " or ".join(f'task = "{task}"' for task in TASKS)
@@ -57,7 +99,26 @@ def task_kind(name: object, file: str) -> TaskKind:
     return found
 
 
-def evaluate_addition(run: RunFolder, asked: Asked) -> dict[str, Any]:
+def run_kind(run: RunFolder) -> TaskKind:
+    """The kind of a run."""
+    task = run.config()["task"]
+    if task not in TASKS:
+        raise DataError(
+            f"a run of the task {task!r}, which is unknown", file=str(run.path),
+            hint=f"known are {', '.join(TASKS)}",
+        )  # fmt: skip
+    return TASKS[task]
+
+
+def load(folder: str | Path) -> Any:
+    """What was trained into a folder: a `GraphModel` of a graph run, a `Model` of sums."""
+    run = open_run(Path(folder))
+    return run_kind(run).open(run)
+
+
+def _evaluate_addition(
+    run: RunFolder, asked: EvaluateOptions
+) -> tuple[dict[str, Any], Sequence[Answer]]:
     """Sums and digits of the test pictures."""
     of_ranks = (asked.protocol, asked.negatives, asked.candidates, asked.domains, asked.sides)
     if asked.proofs or any(value is not None for value in of_ranks):
@@ -69,37 +130,40 @@ def evaluate_addition(run: RunFolder, asked: Asked) -> dict[str, Any]:
     began = time.perf_counter()
     config = run.config()
     found = addition_run.evaluate(run, asked.device, asked.data)
-    return {
+    result = {
         "recipe": config["recipe"], "n": config["options"]["n"], **asdict(found),
         "seconds": round(time.perf_counter() - began, 3),
     }  # fmt: skip
+    return result, ()
 
 
-def evaluate_graph(run: RunFolder, asked: Asked) -> dict[str, Any]:
-    """Ranks of the test triples."""
-    began = time.perf_counter()
-    given = {"candidates": asked.candidates, "domains": asked.domains, "sides": asked.sides}
-    ranked = {key: value for key, value in given.items() if value is not None}
-    options, task, prover = kg_run.trained_prover(run, asked.device, asked.data, ranked)
-    protocol = cast("Protocol", asked.protocol) or kg_evaluate.default_protocol(task)
-    if protocol == "full" and asked.negatives is not None:
-        whose = options.candidates or "entities"
-        raise DataError(f"under the protocol full all {whose} are negatives", hint="leave one out")
-    found = kg_evaluate.evaluate(
-        options, task, prover, asked.progress, protocol=protocol,
-        negatives=100 if asked.negatives is None else asked.negatives, seed=asked.seed or 0,
+def _query_addition(run: RunFolder, asked: QueryOptions) -> addition_query.SumAnswers:
+    """A goal over named pictures, or a test sum."""
+    text = asked.query
+    if text is None:
+        assert asked.test is not None
+        text = addition_query.test_sum(run, asked.test)
+    return addition_query.ask(
+        run, text, top=asked.top or 1, by=cast("By", asked.by), device=asked.device,
+        data=asked.data,
     )  # fmt: skip
-    if asked.proofs:
-        found["proofs"] = kg_query.proofs_of(
-            prover, task, kg_evaluate.queries_of(options, task), asked.proofs
-        )
-    return {**found, "seconds": round(time.perf_counter() - began, 3)}
+
+
+def _explain_addition(run: RunFolder, asked: QueryOptions) -> Answers:
+    raise DataError(
+        f"a run of {addition.TASK}: only triples of a graph are explained so", file=str(run.path),
+        hint="dprl query RUN QUERY --proof",
+    )  # fmt: skip
 
 
 TASKS: Mapping[str, TaskKind] = {
     addition.TASK: TaskKind(
-        addition_options.AdditionOptions, addition_run.train, evaluate_addition,
-        addition_run.summary,
+        addition_options.AdditionOptions, addition_run.train, _evaluate_addition,
+        addition_run.summary, _query_addition, _explain_addition,
+        lambda run: addition_run.trained(run)[0].eval(),
     ),
-    kg.TASK: TaskKind(GraphOptions, kg_run.train, evaluate_graph, kg_evaluate.summary),
+    TASK: TaskKind(
+        GraphOptions, kg_run.train, kg_run.evaluate, kg_run.summary, kg_run.query, kg_run.explain,
+        open_graph_model,
+    ),
 }  # fmt: skip

@@ -15,10 +15,10 @@ from deepprooflog.learn.curves import curves
 from deepprooflog.learn.minibatch import Objective
 from deepprooflog.learn.progress import Progress
 from deepprooflog.learn.run.descent import Descent
+from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.learn.run.loop import Loop
 from deepprooflog.learn.schedule import rate
 from deepprooflog.model import Model
-from deepprooflog.recipes.folder import RunFolder
 from deepprooflog.recipes.training_options import TrainingOptions
 
 

@@ -1,6 +1,7 @@
 """Run folders: what a training run leaves behind, and what may be trained into.
 
     config.json      the recipe's name, its task and every option
+    graph.pt         of a graph: names, triples and rules as they were when the run began
     metrics.jsonl    a line for each epoch
     checkpoint.pt    the last state and the best weights
     curves.svg       loss and accuracy over the epochs
@@ -29,11 +30,11 @@ from deepprooflog.data.whole import (
     write_whole,
 )
 from deepprooflog.errors import DataError
-from deepprooflog.recipes import lock
+from deepprooflog.learn.run import lock
 
 CONFIG = {"recipe": str, "task": str, "options": dict}
 LEARNED = ("checkpoint.pt", "prior.pt", "prior-training-*.pt", "result.json")
-BESIDE = ("config.json", "metrics.jsonl", "curves.svg")
+BESIDE = ("config.json", "graph.pt", "metrics.jsonl", "curves.svg")
 
 
 @dataclass(frozen=True)

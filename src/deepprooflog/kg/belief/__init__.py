@@ -1,0 +1,1 @@
+"""The prior: an embedding that is trained, calibrated and believed."""

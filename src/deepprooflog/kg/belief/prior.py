@@ -1,0 +1,154 @@
+"""The prior of a graph: an embedding, calibrated as a belief; written to a file and read again.
+
+A file does not say whose rows are which: with the graph that it was trained on beside it, rows are
+found by the names of entities, and the numbers of another graph's entities may be others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.believe import Belief
+from deepprooflog.kg.calibration import Calibration, calibrate
+from deepprooflog.kg.evidence import Evidence
+from deepprooflog.kg.kge import Kge
+from deepprooflog.kg.kge_known import KnownTriples
+from deepprooflog.kg.kge_models import make_model
+from deepprooflog.kg.kge_options import KgeOptions
+from deepprooflog.kg.notice import counted
+from deepprooflog.kg.triples import Graph
+from deepprooflog.learn import checkpoint
+
+SHAPE: checkpoint.Shape = {
+    "prior": dict, "slope": Tensor, "offset": Tensor, "base_rate": (int, float), "model": str,
+    "dimension": int, "margin": (int, float),
+}  # fmt: skip
+_SAME = "a prior trained on the same graph"
+
+
+def calibrate_belief(
+    kge: Kge, graph: Graph, *, base_rate: float = 0.01, evidence: str = "facts", seed: int = 0
+) -> Belief:
+    """A trained embedding as a belief, calibrated on the validation split.
+
+    `evidence="facts"` also weighs what the training triples say of the entities, `"score"` the
+    embedding's score alone.
+    """
+    weighed = evidence_of(graph) if evidence == "facts" else None
+    # Of entities that the embedding does not know there is no score.
+    known = (graph.valid[:, [0, 2]] < kge.entities).all(axis=1)
+    lines = calibrate(
+        kge, torch.from_numpy(graph.valid[known]), known_triples(graph), base_rate=base_rate,
+        seed=seed, evidence=weighed,
+    )  # fmt: skip
+    return as_belief(kge, lines, graph)
+
+
+def as_belief(kge: Kge, lines: Calibration, graph: Graph) -> Belief:
+    """A calibrated embedding as a belief about a graph that learning leaves alone."""
+    weighed = None if lines.facts is None else evidence_of(graph)
+    belief = Belief(kge, lines, graph.relations, graph.entities, weighed)
+    for parameter in belief.parameters():
+        parameter.requires_grad_(False)
+    return belief
+
+
+def evidence_of(graph: Graph) -> Evidence:
+    """What the training triples say."""
+    return Evidence(
+        torch.from_numpy(graph.train), entities=len(graph.entities), relations=len(graph.relations)
+    )
+
+
+def known_triples(graph: Graph) -> KnownTriples:
+    """What may be known while training: train and valid."""
+    return KnownTriples.of(
+        torch.from_numpy(np.concatenate([graph.train, graph.valid])),
+        entities=len(graph.entities), relations=len(graph.relations),
+    )  # fmt: skip
+
+
+def save_prior(path: Path, belief: Belief, model: str, margin: float) -> None:
+    """Write a trained and calibrated prior."""
+    kge, lines = belief.kge, belief.calibration
+    checkpoint.save(
+        path,
+        {
+            "prior": kge.state_dict(), "slope": lines.slope, "offset": lines.offset,
+            "base_rate": lines.base_rate, "facts": lines.facts, "model": model,
+            "dimension": kge.dimension, "margin": margin, "entities": kge.entities,
+        },
+    )  # fmt: skip
+
+
+def read_prior(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
+    """What stands in the file of a prior."""
+    return checkpoint.load(path, SHAPE, device)
+
+
+def load_prior(
+    path: Path, graph: Graph, like: Graph | None = None, device: torch.device | str = "cpu"
+) -> Belief:
+    """A run's own prior as a belief about a graph; `like` is the graph it was trained on."""
+    state = read_prior(path, device)
+    slope, offset, facts = state["slope"], state["offset"], state.get("facts")
+    fits = all(
+        isinstance(t, Tensor) and t.is_floating_point() and t.shape[:1] == (len(graph.relations),)
+        for t in (slope, offset, slope if facts is None else facts)
+    )
+    if not fits or slope.dim() != 1 or offset.dim() != 1 or not 0 < state["base_rate"] < 1:
+        raise DataError(f"the calibration does not fit {graph.name}", file=str(path), hint=_SAME)
+    lines = Calibration(slope, offset, float(state["base_rate"]), facts)
+    return as_belief(load_kge(state, path, graph, like, device), lines, graph)
+
+
+def load_kge(
+    state: Mapping[str, Any],
+    path: Path,
+    graph: Graph,
+    like: Graph | None = None,
+    device: torch.device | str = "cpu",
+) -> Kge:
+    """The embedding in the state of a prior, with a row for each entity of `graph` that it knows.
+
+    Those it knows come first among the graph's entities. Without `like`, whose names the rows
+    have, the graph must have as many entities as there are rows.
+    """
+    rows = len((graph if like is None else like).entities)
+    trained = state.get("entities", rows)
+    vectors = state["prior"].get("entity")
+    found = len(vectors) if isinstance(vectors, Tensor) and vectors.dim() == 2 else 0
+    if found != trained or trained > rows or (like is None and trained != rows):
+        raise DataError(
+            f"the run has vectors of {counted(found, 'entity', 'entities')}, and {graph.name} has "
+            f"{len(graph.entities):,}: the graph is not the one it was trained on",
+            file=str(path), hint=_SAME,
+        )  # fmt: skip
+    try:
+        options = KgeOptions(kind=state["model"], margin=float(state["margin"]))
+        kge = make_model(options, trained, len(graph.relations), state["dimension"])
+        checkpoint.restore_module(kge, state["prior"])
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[-1].strip()
+        raise DataError(
+            f"the prior does not fit {graph.name}: {reason}", file=str(path), hint=_SAME
+        ) from None
+    return _with_rows(kge, options, graph, like).to(device).eval()
+
+
+def _with_rows(kge: Kge, options: KgeOptions, graph: Graph, like: Graph | None) -> Kge:
+    """The embedding with its rows in the order of the graph's entities."""
+    if like is None or graph.entities == like.entities:
+        return kge
+    rows = [n for e in graph.entities if (n := like.entity_ids.get(e, kge.entities)) < kge.entities]
+    chosen = make_model(options, len(rows), kge.relations, kge.dimension)
+    vectors = kge.entity.detach()[torch.tensor(rows, dtype=torch.int64)]
+    checkpoint.restore_module(chosen, {**kge.state_dict(), "entity": vectors})
+    return chosen

@@ -1,0 +1,1 @@
+"""Triples, rules and domains: reading them, and keeping them with a run."""

@@ -1,0 +1,257 @@
+"""The copy of its graph that a run keeps: names, triples, the rules' text, checksums of the files.
+
+With it a run opens wherever it lies, whether or not the files it was trained on are still there,
+and tells what has changed in them since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+from deepprooflog.data.places import is_file, is_folder
+from deepprooflog.errors import DataError
+from deepprooflog.kg.folder import read_graph, split_files
+from deepprooflog.kg.notice import counted
+from deepprooflog.kg.reading import read_text
+from deepprooflog.kg.rules import Rules, parse_rules
+from deepprooflog.kg.triples import SPLITS, Graph, Source, SplitName
+from deepprooflog.learn import checkpoint
+from deepprooflog.syntax.terms import Atom, Float, Str, Term
+
+NAME = "graph.pt"
+SHAPE: checkpoint.Shape = {
+    "about": str, "train": Tensor, "valid": Tensor, "test": Tensor, "train_lines": Tensor,
+    "valid_lines": Tensor, "test_lines": Tensor,
+}  # fmt: skip
+_KEYS = {"name", "entities", "relations", "files", "rules", "rules_file", "folder", "rules_path",
+         "digests", "domains"}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A graph and rules as they were when a run began; where they came from."""
+
+    graph: Graph
+    rules: Rules
+    folder: str = ""  # the graph's, absolute; empty for one that was made in Python
+    rules_path: str = ""
+    digests: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of the files of the splits
+    domains: tuple[str, str] | None = None  # file and text
+
+    def changes(self) -> list[str]:
+        """What the files say now that the snapshot does not; the order of rows is no change."""
+        return [*self._graph_changes(), *self._rule_changes()]
+
+    def about(self, graph: Graph) -> Snapshot:
+        """The same rules and another graph, with this one's numbers for the names they share.
+
+        Where the graph has the same triples in whatever order, it is this one.
+        """
+        fresh = [r for r in graph.relations if r not in self.graph.relation_ids]
+        if fresh:
+            raise DataError(
+                f"{graph.name} has {counted(len(fresh), 'relation')} that the run knows nothing "
+                f"of, the first {fresh[0]}",
+                hint="a graph with the run's relations, or train on this one",
+            )
+        other = renumbered(graph, self.graph)
+        return replace(self, graph=other) if differences(self.graph, other) else self
+
+    def _graph_changes(self) -> list[str]:
+        folder = Path(self.folder)
+        if not self.folder or not is_folder(folder):
+            return []
+        try:
+            if digests(folder) == self.digests:
+                return []
+            return differences(self.graph, renumbered(read_graph(folder), self.graph))
+        except DataError as error:
+            return [f"the graph in {folder} cannot be read any more: {error.message}"]
+
+    def _rule_changes(self) -> list[str]:
+        path = Path(self.rules_path)
+        if not self.rules_path or not is_file(path):
+            return []
+        try:
+            text = read_text(path)
+            if text == self.rules.source:
+                return []
+            now, own = (
+                {str(rule) for rule in rules}
+                for rules in (parse_rules(text, str(path)), self.rules)
+            )
+        except DataError as error:
+            return [f"the rules in {path} cannot be read any more: {error.message}"]
+        more, fewer = len(now - own), len(own - now)
+        told = [f"{counted(more, 'new rule')}"] * bool(more) + [f"{fewer} fewer"] * bool(fewer)
+        return [f"{path}: {', '.join(told)}"] if told else []
+
+
+def snapshot_of(
+    graph: Graph,
+    rules: Rules,
+    rules_path: Path | None = None,
+    domains: tuple[str, str] | None = None,
+) -> Snapshot:
+    """A graph and rules with where they were read."""
+    folder = None if graph.folder is None else graph.folder.absolute()
+    return Snapshot(
+        graph, rules, "" if folder is None else str(folder),
+        "" if rules_path is None else str(rules_path.absolute()),
+        {} if folder is None else digests(folder), domains,
+    )  # fmt: skip
+
+
+def save_snapshot(path: Path, kept: Snapshot) -> None:
+    """Write a snapshot, sealed."""
+    graph, rules = kept.graph, kept.rules
+    about = {
+        "name": graph.name, "entities": [_plain(e) for e in graph.entities],
+        "relations": list(graph.relations), "rules": rules.source or rules.text(),
+        "files": {name: source.file for name, source in graph.sources.items()},
+        "rules_file": rules.file, "folder": kept.folder, "rules_path": kept.rules_path,
+        "digests": dict(kept.digests), "domains": kept.domains,
+    }  # fmt: skip
+    state: dict[str, Any] = {"about": json.dumps(about)}
+    for name in SPLITS:
+        source = graph.sources.get(name)
+        lines = np.zeros(0, dtype=np.int64) if source is None else source.lines
+        state[name] = torch.from_numpy(graph.split(name).astype(np.int32))
+        state[f"{name}_lines"] = torch.from_numpy(lines.astype(np.int32))
+    checkpoint.save(path, state)
+
+
+def read_snapshot(path: Path) -> Snapshot:
+    """The snapshot of a run."""
+    state = checkpoint.load(path, SHAPE)
+    with checkpoint.fitting(path, "run"):
+        about = json.loads(state["about"])
+        if about.keys() != _KEYS:
+            raise ValueError("other entries")
+        entities = tuple(map(_term, about["entities"]))
+        relations = tuple(about["relations"])
+        splits = {name: _rows(state[name], len(entities), len(relations)) for name in SPLITS}
+        sources = {
+            name: Source(file, state[f"{name}_lines"].numpy().astype(np.int64))
+            for name, file in about["files"].items()
+        }
+        if any(len(source.lines) != len(splits[name]) for name, source in sources.items()):
+            raise ValueError("lines that are not those of the triples")
+        graph = Graph(
+            about["name"], entities, relations, splits["train"], splits["valid"], splits["test"],
+            sources=sources,
+        )  # fmt: skip
+        text = about["rules"]
+        rules = parse_rules(text, about["rules_file"]) if text.strip() else Rules(())
+        domains = about["domains"]
+        return Snapshot(
+            graph, rules, about["folder"], about["rules_path"], about["digests"],
+            None if domains is None else (domains[0], domains[1]),
+        )  # fmt: skip
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of the file of each split."""
+    files = split_files(folder)
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
+
+
+def renumbered(graph: Graph, like: Graph) -> Graph:
+    """The graph with the numbers of another for the names they share, new ones after them.
+
+    Entities that only the other has are left out, so that no one is asked about them; relations
+    stay, since what is learned of them is kept by their numbers.
+
+    >>> from deepprooflog.kg.triples import graph_of
+    >>> one = graph_of([("a", "r", "b"), ("b", "s", "c")])
+    >>> other = graph_of([("c", "s", "d"), ("d", "s", "b")])
+    >>> found = renumbered(other, one)
+    >>> [found.entity_text(e) for e in range(3)], found.relations, found.train.tolist()
+    (['b', 'c', 'd'], ('r', 's'), [[1, 1, 2], [2, 1, 0]])
+    """
+    own = graph.entity_ids
+    entities = [e for e in like.entities if e in own]
+    entities += [e for e in graph.entities if e not in like.entity_ids]
+    relations = [*like.relations, *(r for r in graph.relations if r not in like.relation_ids)]
+    numbers = {entity: number for number, entity in enumerate(entities)}
+    of_entity = np.array([numbers[e] for e in graph.entities], dtype=np.int64)
+    ranks = {relation: number for number, relation in enumerate(relations)}
+    of_relation = np.array([ranks[r] for r in graph.relations], dtype=np.int64)
+    splits: dict[str, Any] = {}
+    for name in SPLITS:
+        rows = graph.split(name)
+        columns = (of_entity[rows[:, 0]], of_relation[rows[:, 1]], of_entity[rows[:, 2]])
+        splits[name] = np.stack(columns, 1) if len(rows) else rows
+    return replace(graph, entities=tuple(entities), relations=tuple(relations), **splits)
+
+
+def differences(own: Graph, other: Graph) -> list[str]:
+    """What another graph has more or fewer than this one, split by split."""
+    told = []
+    new = [e for e in other.entities if e not in own.entity_ids]
+    if new:
+        first = other.entity_text(other.entity_ids[new[0]])
+        told.append(f"{counted(len(new), 'new entity', 'new entities')}, the first {first}")
+    gone = sum(e not in other.entity_ids for e in own.entities)
+    if gone:
+        told.append(f"{counted(gone, 'entity', 'entities')} fewer")
+    known = own.relation_ids
+    fresh = [r for r in other.relations if r not in known]
+    if fresh:
+        told.append(f"{counted(len(fresh), 'new relation')}, the first {fresh[0]}")
+    for name in SPLITS:
+        here, there = _texts(own, name), _texts(other, name)
+        for what, more in (("more", there - here), ("fewer", here - there)):
+            if more:
+                shown = min(more)
+                told.append(
+                    f"{counted(len(more), f'{name} triple')} {what}, "
+                    f"the first {shown[1]}({shown[0]}, {shown[2]})"
+                )
+    return told
+
+
+def _texts(graph: Graph, split: SplitName) -> set[tuple[str, str, str]]:
+    names = [graph.entity_text(e) for e in range(len(graph.entities))]
+    rows = graph.split(split).tolist()
+    return {(names[h], graph.relations[r], names[t]) for h, r, t in rows}
+
+
+def _rows(rows: Tensor, entities: int, relations: int) -> Int64[np.ndarray, "triples 3"]:
+    """Triples that are numbers of the names there are."""
+    found = rows.numpy().astype(np.int64)
+    if found.ndim != 2 or found.shape[1] != 3:
+        raise ValueError("no triples")
+    if len(found) and ((found < 0) | (found >= [entities, relations, entities])).any():
+        raise ValueError("a number without a name")
+    return found
+
+
+def _plain(term: Term) -> object:
+    """A constant in JSON: integers and atoms as they are."""
+    if isinstance(term, int):
+        return term
+    if type(term) is Atom:
+        return term.name
+    if type(term) is Float:
+        return {"float": term.value}
+    assert type(term) is Str
+    return {"string": term.value}
+
+
+def _term(value: Any) -> Term:
+    if isinstance(value, str):
+        return Atom(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return Float(value["float"]) if "float" in value else Str(value["string"])

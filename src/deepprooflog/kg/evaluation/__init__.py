@@ -1,0 +1,1 @@
+"""Figures of a prover: test triples ranked among their candidates."""

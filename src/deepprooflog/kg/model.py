@@ -1,0 +1,286 @@
+"""A trained model of a graph: asked, explained, evaluated, given other facts, kept in a folder."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import torch
+from jaxtyping import Int64
+
+from deepprooflog.device import find_device
+from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg.belief.prior import as_belief, load_prior, save_prior
+from deepprooflog.kg.believe import Belief
+from deepprooflog.kg.data.snapshot import NAME, Snapshot, read_snapshot, save_snapshot
+from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
+from deepprooflog.kg.evaluation.report import Figures
+from deepprooflog.kg.folder import read_graph
+from deepprooflog.kg.options import GraphOptions
+from deepprooflog.kg.prove.answers import Answer, Answers, answer, read_question, scored
+from deepprooflog.kg.prove.build import with_graph
+from deepprooflog.kg.prove.theory import Theory
+from deepprooflog.kg.prover import Prover
+from deepprooflog.kg.ranking import Protocol
+from deepprooflog.kg.rules import Rules
+from deepprooflog.kg.setup import (
+    domains_text,
+    make_prover,
+    queries_to_rank,
+    read_sources,
+    splits,
+    theory_of,
+    untrained_policy,
+)
+from deepprooflog.kg.triples import Graph, binary_atom, did_you_mean
+from deepprooflog.learn import checkpoint
+from deepprooflog.learn.run.folder import RunFolder, create, open_run
+from deepprooflog.learn.settings import as_tables, build, settings
+from deepprooflog.syntax.reader import read_term
+from deepprooflog.syntax.terms import Atom, Term
+
+TASK = "kg"
+Fact: TypeAlias = "str | tuple[str | int, str, str | int]"
+"""A triple as text, `uncle(ann, bob)`, or in Python, `("ann", "uncle", "bob")`."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphModel:
+    """A graph with rules, a prior and a policy over proofs."""
+
+    options: GraphOptions
+    kept: Snapshot
+    theory: Theory
+    prover: Prover
+    result: Mapping[str, Any] = field(default_factory=dict)  # as result.json has it
+
+    @property
+    def graph(self) -> Graph:
+        """The triples that are known, and those that were held out."""
+        return self.theory.graph
+
+    @property
+    def rules(self) -> Rules:
+        """The rules that prove."""
+        return self.theory.rules
+
+    @property
+    def belief(self) -> Belief | None:
+        """The prior; None where there is none."""
+        return self.prover.belief
+
+    def __repr__(self) -> str:
+        prior = "no prior" if self.belief is None else f"prior {self.options.prior.kind}"
+        return f"GraphModel({self.graph!r}, {len(self.rules)} rules, {prior})"
+
+    def query(self, text: str, top: int = 10, *, proofs: int = 1, new: bool = False) -> Answers:
+        """The most probable answers of a triple with variables, such as `uncle(X, max)`.
+
+        With `new`, only those that no one told.
+        """
+        question = read_question(self.graph, text)
+        return answer(self.prover, self.graph, question, top=top, proofs=proofs, new=new)
+
+    def explain(self, text: str, proofs: int = 3) -> Answer:
+        """How probable a triple is, and the proofs behind it."""
+        question = read_question(self.graph, text)
+        if question.is_open:
+            raise DataError(f"{text} is open", hint=f"query({text!r})")
+        return answer(self.prover, self.graph, question, top=1, proofs=proofs)[0]
+
+    def evaluate(
+        self,
+        protocol: Protocol | None = None,
+        negatives: int | None = None,
+        *,
+        seed: int = 0,
+        progress: bool = False,
+    ) -> Figures:
+        """How the test triples are ranked: `sampled` among so many negatives a side, or `full`.
+
+        Without a protocol it is `sampled`, or `full` where the candidates are a domain.
+        """
+        theory = self.theory
+        ranker = Ranker(
+            theory.graph, theory.candidates, protocol, 100 if negatives is None else negatives,
+            seed, progress,
+        )  # fmt: skip
+        if ranker.chosen == "full" and negatives is not None:
+            whose = self.options.candidates or "entities"
+            raise DataError(
+                f"under the protocol full all {whose} are negatives", hint="leave one out"
+            )
+        _, look = splits(self.options, theory.graph)
+        return evaluate_prover(
+            self.prover, ranker, self.queries(), look, among=self.options.candidates or None,
+            seed=self.options.seed,
+        )  # fmt: skip
+
+    def queries(self) -> Int64[np.ndarray, "queries 3"]:
+        """The test triples that are ranked, as rows of numbers."""
+        return queries_to_rank(self.options, self.graph)
+
+    def explain_tests(self, proofs: int) -> list[Answer]:
+        """How probable each test triple is, with its proofs."""
+        return [
+            scored(self.prover, self.graph, torch.from_numpy(row[None]), (None, None), 1, proofs)[0]
+            for row in self.queries()
+        ]
+
+    def with_facts(self, added: Iterable[Fact] = (), removed: Iterable[Fact] = ()) -> GraphModel:
+        """The model as it is when other facts are known; nothing is learned anew.
+
+        Proofs use the facts, belief weighs how many there are. A fact may name a new entity, of
+        which clauses can prove things while belief says nothing; a new relation it may not.
+        """
+        graph = _changed(self.graph, list(added), list(removed))
+        belief = None
+        if self.belief is not None:
+            belief = as_belief(self.belief.kge, self.belief.calibration, graph)
+        return replace(
+            self, theory=replace(self.theory, graph=graph), result={},
+            prover=with_graph(self.prover, graph, self.rules, belief).eval(),
+        )  # fmt: skip
+
+    def save(self, folder: str | Path) -> None:
+        """Write what `dprl train` writes: `dpl.kg.open`, `dprl query` and the others read it."""
+        config = {"recipe": TASK, "task": TASK, "options": as_tables(self.options)}
+        with create(Path(folder), config) as run:
+            save_snapshot(run.path / NAME, self._snapshot())
+            if self.belief is not None:
+                prior = self.options.prior
+                save_prior(run.path / "prior.pt", self.belief, prior.kind, prior.margin)
+            if self.options.learner != "none":
+                weights = self.prover.policy.state_dict()
+                best = {"value": 0.0, "step": 0, "weights": weights}
+                checkpoint.save(run.checkpoint, {"best": best})
+            if self.result:
+                run.write_json("result.json", self.result)
+
+    def _snapshot(self) -> Snapshot:
+        """What it answers from; facts that were added or removed stand in no file."""
+        if self.graph is self.kept.graph:
+            return self.kept
+        return replace(self.kept, graph=self.graph, folder="", digests={})
+
+
+def open_graph_model(
+    folder: str | Path | RunFolder,
+    *,
+    device: str | None = None,
+    data: str | None = None,
+    ranked: Mapping[str, str] | None = None,
+) -> GraphModel:
+    """The model of a run, as `dprl train` or `GraphModel.save` wrote it.
+
+    It answers from the graph and the rules that the run keeps; what has changed in their files
+    since is said in a notice. `data` asks about another graph, `ranked` for other candidates.
+    """
+    run = folder if isinstance(folder, RunFolder) else open_run(Path(folder))
+    options = _options(run, device, data, ranked or {})
+    own = _sources(run, options, told=data is None)
+    now = own if data is None else own.about(read_graph(data))
+    if options.candidates and (now.domains is None or "domains" in (ranked or {})):
+        now = replace(now, domains=domains_text(options, now.graph))
+    theory = theory_of(options, now)
+    policy = untrained_policy(options, Theory(own.graph, own.rules, theory.believes))
+    where = find_device(options.device)
+    if options.learner != "none":
+        state = checkpoint.load(run.checkpoint, {"best": dict}, where)
+        with checkpoint.fitting(run.checkpoint):
+            checkpoint.restore_module(policy, state["best"]["weights"])
+    belief = None
+    if theory.believes:
+        names = own.graph if (run.path / NAME).exists() else None
+        belief = load_prior(run.path / "prior.pt", theory.graph, names, where)
+    result = run.read_result() if run.result.exists() else {}
+    prover = make_prover(options, theory, belief, policy).eval()
+    return GraphModel(options, own, theory, prover, result)
+
+
+def _options(
+    run: RunFolder, device: str | None, data: str | None, ranked: Mapping[str, str]
+) -> GraphOptions:
+    config = run.config()
+    if config["task"] != TASK:
+        raise DataError(
+            f"a run of {config['task']}, not of a graph",
+            file=str(run.path),
+            hint="dpl.load(folder)",
+        )
+    file = str(run.path / "config.json")
+    values = settings(GraphOptions, config["options"], file, notice=False)
+    places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
+    return build(GraphOptions, {**values, **places, **ranked})
+
+
+def _sources(run: RunFolder, options: GraphOptions, told: bool) -> Snapshot:
+    """What the run was trained on; `told`: with word of what has changed since."""
+    path = run.path / NAME
+    if not path.exists():
+        warnings.warn(
+            f"{run.path} keeps no copy of its graph: that {options.data} is what it was trained on "
+            "is taken on trust",
+            Notice,
+            stacklevel=3,
+        )
+        return read_sources(options)
+    own = read_snapshot(path)
+    changes = own.changes() if told else []
+    if changes:
+        warnings.warn(
+            f"{run.path} answers from what it was trained on; since then: {'; '.join(changes)}; "
+            "--data FOLDER asks about a graph as it is now",
+            Notice,
+            stacklevel=3,
+        )
+    return own
+
+
+def _changed(graph: Graph, added: Sequence[Fact], removed: Sequence[Fact]) -> Graph:
+    """The graph with other training triples; new entities are numbered after the others."""
+    entities = dict(graph.entity_ids)
+    new = [_row(graph, fact, entities) for fact in added]
+    gone = [_row(graph, fact, dict(graph.entity_ids)) for fact in removed]
+    keys = {tuple(row): at for at, row in enumerate(graph.train.tolist())}
+    for row, fact in zip(gone, removed, strict=True):
+        if row not in keys:
+            raise DataError(f"{fact} is no training triple: there is nothing to remove")
+    kept = np.ones(len(graph.train), dtype=bool)
+    kept[[keys[row] for row in gone]] = False
+    fresh = [row for row in dict.fromkeys(new) if row not in keys or row in gone]
+    rows = np.array(fresh, dtype=np.int64).reshape(-1, 3)
+    sources = dict(graph.sources)
+    if "train" in sources:
+        lines = sources["train"].lines[kept]
+        added_lines = np.zeros(len(rows), dtype=np.int64)
+        sources["train"] = replace(sources["train"], lines=np.concatenate([lines, added_lines]))
+    return replace(
+        graph, train=np.concatenate([graph.train[kept], rows]), entities=tuple(entities),
+        sources=sources,
+    )  # fmt: skip
+
+
+def _row(graph: Graph, fact: Fact, entities: dict[Term, int]) -> tuple[int, int, int]:
+    """A fact in numbers; entities that are not known yet get the next ones."""
+    if isinstance(fact, str):
+        atom = binary_atom(read_term(fact, end_optional=True).term)
+        if atom is None:
+            raise DataError(f"{fact} is no triple", hint="relation(head, tail)")
+        relation, (head, tail) = atom
+    else:
+        names = fact[0], fact[2]
+        relation = fact[1]
+        head, tail = (n if isinstance(n, int) else cast("Term", Atom(n)) for n in names)
+    number = graph.relation_ids.get(relation)
+    if number is None:
+        raise DataError(
+            f"the model knows no relation {relation}",
+            hint=did_you_mean(relation, graph.relations) or "train on a graph that has it",
+        )
+    first = entities.setdefault(head, len(entities))
+    return first, number, entities.setdefault(tail, len(entities))

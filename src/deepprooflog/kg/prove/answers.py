@@ -1,0 +1,334 @@
+"""Questions to a prover: answers ranked by p_success, each with its proofs.
+
+The candidates of an open query are the answers that proofs find and the entities the prior holds
+most likely; each is then scored as a ground query, as in ranking and explaining.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from deepprooflog.kg.prover import Prover
+from deepprooflog.kg.triples import Graph, SplitName
+from deepprooflog.logic.query import Query
+from deepprooflog.proof.tree import Proof
+from deepprooflog.syntax.reader import read_term
+from deepprooflog.syntax.terms import Functor, Struct, Term, Var, args_of, deref
+
+# Entities that the prior adds to the candidates of an open query, for each answer asked for.
+BELIEVED = 10
+AT_LEAST = 100
+TOLD: tuple[SplitName, ...] = ("train", "valid")
+"""The splits whose triples are known: what only test has is to be found."""
+
+
+@dataclass(frozen=True)
+class WeighedFacts:
+    """Facts about a triple's entities, and what their number adds to its log odds."""
+
+    facts: str
+    count: int
+    log_odds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python."""
+        return {"facts": self.facts, "count": self.count, "log_odds": self.log_odds}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One triple, how probable it is, and why."""
+
+    bindings: Mapping[str, str] = field(hash=False)
+    triple: str
+    probability: float
+    upper: float  # more than `probability` where limits left goals open
+    by_proof: float  # of it, without belief
+    prior: float | None
+    evidence: tuple[WeighedFacts, ...] | None  # what the prior weighs beside its score
+    known: bool  # a triple of train or valid
+    proofs: tuple[Proof, ...] = field(repr=False)
+
+    @property
+    def proof(self) -> Proof | None:
+        """The first of the proofs."""
+        return self.proofs[0] if self.proofs else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python, as scripts read it."""
+        proofs = [proof.to_dict() for proof in self.proofs]
+        evidence = None if self.evidence is None else [row.to_dict() for row in self.evidence]
+        return {
+            "bindings": dict(self.bindings), "triple": self.triple,
+            "probability": self.probability, "upper": self.upper, "by_proof": self.by_proof,
+            "prior": self.prior, "evidence": evidence, "known": self.known,
+            "proof": proofs[0] if proofs else None, "proofs": proofs,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        told = " (a triple of train or valid)" if self.known else ""
+        lines = [
+            f"{self.triple}  {self.probability:.10g}{told}",
+            f"  by clauses alone {self.by_proof:.10g}",
+        ]
+        if self.prior is not None:
+            name, weighed = "the prior alone ", ""
+            if self.evidence:
+                name, weighed = "belief alone    ", ", to whose log odds the facts add"
+            lines.append(f"  {name} {self.prior:.10g}{weighed}")
+        for row in self.evidence or ():
+            what = "fact" if row.count == 1 else "facts"
+            lines.append(f"    {row.log_odds:+.2f}  {row.count} other {what} {row.facts}")
+        for number, proof in enumerate(self.proofs, 1):
+            lines += [f"proof {number}", str(proof)]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Answers(Sequence[Answer]):
+    """The answers of a query, most probable first."""
+
+    query: str
+    answers: tuple[Answer, ...]
+    candidates: int  # triples that were scored
+    seconds: float = field(compare=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.answers)
+
+    @overload
+    def __getitem__(self, at: int) -> Answer: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Answer, ...]: ...
+    def __getitem__(self, at: int | slice) -> Answer | tuple[Answer, ...]:
+        return self.answers[at]
+
+    @property
+    def notes(self) -> list[str]:
+        """What to say beside the answers."""
+        return []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python, as scripts read it."""
+        return {
+            "query": self.query, "answers": [one.to_dict() for one in self.answers],
+            "candidates": self.candidates, "seconds": self.seconds,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        if not self.answers:
+            return f"{self.query}: no answer"
+        head = ("", "probability", "by proof", "prior", "")
+        rows = [head, *(_row(one) for one in self.answers)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if column in (0, 4) else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join(lines)
+
+
+def _row(one: Answer) -> tuple[str, ...]:
+    shown = ", ".join(f"{name} = {text}" for name, text in one.bindings.items()) or one.triple
+    prior = "" if one.prior is None else f"{one.prior:.4f}"
+    return shown, f"{one.probability:.4f}", f"{one.by_proof:.4f}", prior, "known" * one.known
+
+
+@dataclass(frozen=True)
+class TripleQuestion:
+    """A query `relation(head, tail)` in numbers, None for a variable; the names of variables."""
+
+    text: str
+    head: int | None
+    relation: int
+    tail: int | None
+    names: tuple[str | None, str | None]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to be found."""
+        return self.head is None or self.tail is None
+
+
+def read_question(graph: Graph, text: str) -> TripleQuestion:
+    """A query as text.
+
+    >>> from deepprooflog.kg.triples import graph_of
+    >>> read_question(graph_of([("ann", "knows", "bob")]), "knows(Who, bob)").names
+    ('Who', None)
+    """
+    read = read_term(text, end_optional=True)
+    head, relation, tail = graph.pattern(read.term)
+    called = {deref(variable): name for name, variable in read.variables.items()}
+    ends = [deref(end) for end in args_of(_last(read.term))]
+    names = [called.get(end, "_") if type(end) is Var else None for end in ends]
+    # r(X, X) asks for one entity, which stands on both sides.
+    return TripleQuestion(text, head, relation, tail, (names[0], names[1]))
+
+
+def _last(term: Term) -> Term:
+    """The atom itself, where a hyphen in its name makes it the end of a difference."""
+    while type(term) is Struct and term.functor is _MINUS:
+        term = deref(term.args[1])
+    return term
+
+
+def answer(
+    prover: Prover,
+    graph: Graph,
+    question: TripleQuestion,
+    *,
+    top: int = 10,
+    proofs: int = 1,
+    new: bool = False,
+) -> Answers:
+    """The most probable answers of a query, or the one of a ground query."""
+    began = time.perf_counter()
+    triples = candidates(prover, graph, question, top, new)
+    found = scored(prover, graph, triples, question.names, top, proofs)
+    seconds = round(time.perf_counter() - began, 3)
+    return Answers(question.text, tuple(found), len(triples), seconds)
+
+
+def candidates(
+    prover: Prover, graph: Graph, question: TripleQuestion, top: int, new: bool = False
+) -> Int[Tensor, "n 3"]:
+    """The triples that may answer a query: itself, or what proofs and the prior suggest.
+
+    With `new`, triples that are known make room for others.
+    """
+    head, relation, tail = question.head, question.relation, question.tail
+    if head is not None and tail is not None:
+        ground = torch.tensor([[head, relation, tail]])
+        return ground[unknown(graph, ground)] if new else ground
+    parts = [proved(prover, graph, question)]
+    if prover.belief is not None and (head is not None or tail is not None):
+        everyone = torch.arange(len(graph.entities))
+        triples = torch.full((len(everyone), 3), relation)
+        triples[:, 0] = everyone if head is None else head
+        triples[:, 2] = everyone if tail is None else tail
+        if new:
+            triples = triples[unknown(graph, triples)]
+        parts.append(most_believed(prover, triples, max(AT_LEAST, BELIEVED * top)))
+    if new:
+        parts[0] = parts[0][unknown(graph, parts[0])]
+    found: Tensor = torch.unique(torch.cat(parts), dim=0)
+    return found
+
+
+def unknown(graph: Graph, triples: Int[Tensor, "n 3"]) -> Bool[Tensor, " n"]:
+    """Which triples neither train nor valid has."""
+    return torch.from_numpy(~graph.holds(triples.numpy(), TOLD))
+
+
+def proved(prover: Prover, graph: Graph, question: TripleQuestion) -> Int[Tensor, "n 3"]:
+    """The answers of an open query that clauses alone prove."""
+    same = question.names[0] is not None and question.names[0] == question.names[1] != "_"
+    first = Var("X")
+    ends = (first, first if same else Var("Y"))
+    numbers = (question.head, question.tail)
+    terms = tuple(
+        end if number is None else graph.entities[number]
+        for end, number in zip(ends, numbers, strict=True)
+    )
+    atom = Struct(Functor(graph.relations[question.relation], 2), terms)
+    layers = prover.explore(prover.database.goals([Query((atom,))]))
+    rows = torch.cat([goals.answer[goals.is_true] for goals in layers.goals]).long().cpu()
+    result = torch.full((len(rows), 3), question.relation)
+    column = 0
+    for place, number in zip((0, 2), numbers, strict=True):
+        result[:, place] = rows[:, column] if number is None else number
+        column += number is None and not same
+    # An answer that is still a variable stands for every entity, and says nothing.
+    return result[((result >= 0) & (result < len(graph.entities))).all(1)]
+
+
+def most_believed(prover: Prover, triples: Int[Tensor, "n 3"], count: int) -> Int[Tensor, "m 3"]:
+    """Of some triples those that the prior holds most likely."""
+    assert prover.belief is not None
+    scores = prover.belief.of_triples(triples).cpu()
+    return triples[scores.topk(min(count, len(scores))).indices]
+
+
+def scored(
+    prover: Prover,
+    graph: Graph,
+    triples: Int[Tensor, "n 3"],
+    names: tuple[str | None, str | None],
+    top: int,
+    proofs: int,
+) -> list[Answer]:
+    """The most probable of some triples with their proofs."""
+    if not len(triples):
+        return []
+    with torch.no_grad():
+        mass = prover(triples.to(prover.device))
+    order = mass.success.cpu().sort(descending=True, stable=True).indices[:top]
+    known = ~unknown(graph, triples)
+    prior = (
+        None if prover.belief is None else logsigmoid(prover.belief.of_triples(triples)).exp().cpu()
+    )
+    result = []
+    for place in order.tolist():
+        if float(mass.success[place]) == 0.0 and len(triples) > 1:
+            break
+        row = triples[place].numpy()
+        ends = ((names[0], int(row[0])), (names[1], int(row[2])))
+        result.append(
+            Answer(
+                bindings={n: graph.entity_text(e) for n, e in ends if n is not None},
+                triple=graph.text(row),
+                probability=float(mass.success[place]),
+                upper=float(mass.upper[place]),
+                by_proof=float(mass.proof[place]),
+                prior=None if prior is None else float(prior[place]),
+                evidence=weighed_facts(prover, graph, triples[place : place + 1]),
+                known=bool(known[place]),
+                proofs=tuple(prover.proofs(row.tolist(), proofs, believing="last"))
+                if proofs
+                else (),
+            )
+        )
+    return result
+
+
+def _believed(prover: Prover, triples: Int[Tensor, "n 3"]) -> Float[Tensor, " n"] | None:
+    """The calibrated probabilities of triples by the prior alone."""
+    if prover.belief is None:
+        return None
+    return logsigmoid(prover.belief.of_triples(triples)).exp().cpu()
+
+
+def weighed_facts(
+    prover: Prover, graph: Graph, triple: Int[Tensor, "1 3"]
+) -> tuple[WeighedFacts, ...] | None:
+    """The facts about a triple's entities that the prior weighs, and how much each counts."""
+    if prover.belief is None:
+        return None
+    head, relation, tail = triple.to(prover.belief.kge.entity.device).unbind(1)
+    with torch.no_grad():
+        found = prover.belief.weighed(relation, head, tail)
+    if found is None:
+        return None
+    name = graph.relations[int(triple[0, 1])]
+    a, b = (graph.entity_text(int(triple[0, place])) for place in (0, 2))
+    about = (f"{name}({a},·)", f"{name}(·,{b})", f"about {a}", f"about {b}")
+    rows = zip(about, found[0][0].tolist(), found[1][0].tolist(), strict=True)
+    return tuple(WeighedFacts(what, count, added) for what, count, added in rows)
+
+
+_MINUS = Functor("-", 2)

@@ -1,0 +1,185 @@
+"""Training a model of a graph: prior, policy, figures; into a run's folder or in memory."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+
+from deepprooflog.data.places import is_file
+from deepprooflog.device import find_device, threads
+from deepprooflog.errors import Notice
+from deepprooflog.kg.belief.find import find_prior, other_prior
+from deepprooflog.kg.data.held_out import hold_out
+from deepprooflog.kg.data.snapshot import (
+    NAME,
+    Snapshot,
+    read_snapshot,
+    save_snapshot,
+    snapshot_of,
+)
+from deepprooflog.kg.exact_learner import Learned
+from deepprooflog.kg.folder import load_graph
+from deepprooflog.kg.model import TASK, GraphModel
+from deepprooflog.kg.options import NO_PRIOR, GraphOptions
+from deepprooflog.kg.prove.learn import choose_learner, glimpse, learn_policy
+from deepprooflog.kg.rules import Rules, parse_rules, read_rules
+from deepprooflog.kg.setup import NO_RULES, make_prover, read_sources, rules_path, theory_of
+from deepprooflog.kg.triples import Graph
+from deepprooflog.learn.curves import curves
+from deepprooflog.learn.run.folder import RunFolder, create
+from deepprooflog.learn.settings import as_tables, build, settings
+
+# Rules that stand deeper inside one another than this are looked at before anything is trained.
+USUAL_NESTING = 3
+WATCHED = {"mrr": "mean reciprocal rank", "auc_pr": "AUC-PR"}
+HELD_OUT = 0.1
+
+
+def train_graph(
+    graph: Graph | str | Path,
+    rules: Rules | str | Path | None = None,
+    prior: str | Mapping[str, object] = "complex",
+    learner: str = "exact",
+    *,
+    seed: int = 0,
+    out: str | Path | None = None,
+    progress: bool = False,
+    **options: object,
+) -> GraphModel:
+    """Train a model of a graph.
+
+    `rules` are a file, the text of a program, or rules that were read; None stands for the graph's
+    own. Further keywords are the options of `dprl train kg --set help`, sections as mappings:
+    `prior={"kind": "rotate", "dimension": 64}`, `exact={"steps": 40}`, `search={"nesting": 1}`.
+    With `out`, the model is trained into a folder, as by `dprl train`.
+
+    >>> family = [("ann", "mother", "bob"), ("bob", "father", "cy"), ("cy", "father", "dee")] * 2
+    >>> rules = "gran(X, Y) :- mother(X, Z), father(Z, Y)."
+    >>> graph = load_graph(family + [("ann", "gran", "cy")], valid=[("bob", "father", "cy")])
+    >>> model = train_graph(graph, rules, prior="none", exact={"steps": 2}, threads=1)
+    >>> print(model.explain("gran(ann, cy)").proof.query)
+    gran(ann,cy)
+    """
+    own = graph if isinstance(graph, Graph) else load_graph(graph)
+    chosen, path = _rules(own, rules)
+    given = {"data": own.name if own.folder is None else str(own.folder), **options}
+    given |= {"prior": prior, "learner": learner, "seed": seed}
+    given["rules"] = NO_RULES if path is None else str(path)
+    asked = build(GraphOptions, settings(GraphOptions, given, "train"))
+    if not len(own.valid):
+        own = hold_out(own, HELD_OUT, seed)
+        warnings.warn(
+            f"{own.name} has no validation triples: {len(own.valid)} of train are held out as such",
+            Notice,
+            stacklevel=2,
+        )
+    kept = snapshot_of(own, chosen, path)
+    check_options(asked, kept)
+    if out is None:
+        return train_model(asked, lambda: kept, None, progress=progress)
+    config = {"recipe": TASK, "task": TASK, "options": as_tables(asked)}
+    with create(Path(out), config) as run:
+        return train_model(asked, lambda: kept, run, progress=progress)
+
+
+def _rules(graph: Graph, given: Rules | str | Path | None) -> tuple[Rules, Path | None]:
+    """Rules, and the file they were read from."""
+    if isinstance(given, Rules):
+        return given, None
+    if given is None:
+        return (Rules(()), None) if graph.rules is None else (read_rules(graph.rules), graph.rules)
+    if given == NO_RULES:
+        return Rules(()), None
+    if isinstance(given, str) and not is_file(Path(given)) and ("(" in given or "\n" in given):
+        return parse_rules(given), None
+    path = rules_path(str(given))
+    return read_rules(path), path
+
+
+def check_options(options: GraphOptions, kept: Snapshot | None = None) -> None:
+    """Refuse what cannot run before a folder is made for it."""
+    find_device(options.device)
+    theory = theory_of(options, read_sources(options) if kept is None else kept)
+    if options.prior.from_run and options.prior.kind != NO_PRIOR:
+        other_prior(options, theory.graph)
+    if options.search.nesting > USUAL_NESTING:
+        with torch.random.fork_rng(), threads(options.threads):
+            glimpse(options, make_prover(options, theory, None), theory)
+
+
+def train_model(
+    options: GraphOptions,
+    sources: Callable[[], Snapshot],
+    run: RunFolder | None,
+    *,
+    recipe: str = TASK,
+    progress: bool = False,
+) -> GraphModel:
+    """Train prior and policy; with a run's folder, keep all there and rank the test triples.
+
+    A run that is gone on with has its graph and rules; `sources` gives those of one that begins.
+    """
+    began = time.perf_counter()
+    folder = None if run is None else run.path
+    kept = sources() if folder is None else _kept(folder / NAME, sources)
+    with torch.random.fork_rng(), threads(options.threads):
+        torch.manual_seed(options.seed)
+        theory = theory_of(options, kept)
+        if progress:
+            for notice in theory.notices:
+                print(notice, file=sys.stderr)
+        belief, prior_seconds = find_prior(options, theory.graph, folder, progress)
+        prover = make_prover(options, theory, belief)
+        learner, size = choose_learner(options, prover, theory)
+        if progress and learner != "none":
+            print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
+        learned = learn_policy(options, theory, prover, learner, run, progress)
+        model = GraphModel(options, kept, theory, prover.eval())
+        if run is None:
+            return model
+        if learned is not None:
+            _record(run, learned, options.watch)
+        trained = time.perf_counter() - began
+        result = {
+            "recipe": recipe, "task": TASK, "data": theory.graph.name, "seed": options.seed,
+            "learner": learner, "goals_a_query": round(size, 1), "nesting": options.search.nesting,
+            "prior": options.prior.kind, "rules": len(theory.rules),
+            "best_step": None if learned is None else learned.best_step,
+            "validation": None if learned is None else round(learned.best, 6),
+            "test": model.evaluate(progress=progress).to_dict(),
+            "seconds": {
+                "prior": round(prior_seconds, 3), "train": round(trained, 3),
+                "total": round(time.perf_counter() - began, 3),
+            },
+            "device": str(find_device(options.device)), "torch": torch.__version__,
+        }  # fmt: skip
+    run.write_json("result.json", result)
+    return GraphModel(options, kept, theory, model.prover, result)
+
+
+def _kept(path: Path, sources: Callable[[], Snapshot]) -> Snapshot:
+    """What a run was begun with; a run that begins keeps what it is given."""
+    if path.exists():
+        return read_snapshot(path)
+    kept = sources()
+    save_snapshot(path, kept)
+    return kept
+
+
+def _record(run: RunFolder, learned: Learned, watch: str) -> None:
+    """The whole history, also of a run that was interrupted, and its curves."""
+    run.write_metrics(learned.history)
+    lines = {
+        key: [(row["step"], row[key]) for row in learned.history if key in row]
+        for key in ("loss", "validation")
+    }
+    panels = {
+        "loss": {"training": lines["loss"]},
+        WATCHED[watch]: {"validation": lines["validation"]},
+    }
+    run.write("curves.svg", curves(panels, x_name="step"))
