@@ -22,7 +22,6 @@ from deepprooflog.kg.data.snapshot import (
     save_snapshot,
     snapshot_of,
 )
-from deepprooflog.kg.exact_learner import Learned
 from deepprooflog.kg.folder import load_graph
 from deepprooflog.kg.model import TASK, GraphModel
 from deepprooflog.kg.options import NO_PRIOR, GraphOptions
@@ -32,6 +31,7 @@ from deepprooflog.kg.setup import NO_RULES, make_prover, read_sources, rules_pat
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn.curves import curves
 from deepprooflog.learn.run.folder import RunFolder, create
+from deepprooflog.learn.run.loop import Learned
 from deepprooflog.learn.settings import as_tables, build, settings
 
 # Rules that stand deeper inside one another than this are looked at before anything is trained.

@@ -6,7 +6,7 @@ import torch
 
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.kge import ComplEx
+from deepprooflog.kg.kge_complex import ComplEx
 from deepprooflog.kg.prove.answers import AT_LEAST, answer, read_question
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.rules import parse_rules
