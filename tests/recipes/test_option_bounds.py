@@ -21,8 +21,17 @@ from deepprooflog.learn.settings import described, values_of
 from deepprooflog.recipes import addition_options, kg_options
 from deepprooflog.recipes.addition_options import AdditionOptions
 from deepprooflog.recipes.recipe import read_recipe, shipped
+from deepprooflog.recipes.training_options import TrainingOptions
 
-CLASSES = [AdditionOptions, GraphOptions, Ppo, PpoOptions, KgeOptions, ExactOptions]
+CLASSES = [
+    AdditionOptions,
+    GraphOptions,
+    Ppo,
+    PpoOptions,
+    KgeOptions,
+    ExactOptions,
+    TrainingOptions,
+]
 RESOLVE = {"kg": kg_options.resolve, "mnist-addition": addition_options.resolve}
 OPTIONS = {"kg": GraphOptions, "mnist-addition": AdditionOptions}
 ABSURD: list[Any] = [

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from deepprooflog.device import DEVICES
 from deepprooflog.errors import DataError
@@ -21,8 +21,11 @@ from deepprooflog.kg import kge_models
 from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.ppo_options import PpoOptions
+from deepprooflog.kg.triples import SIDES
 from deepprooflog.learn.options import MOST, MOST_THREADS, check, option, section
+from deepprooflog.relational.database import Believe
 from deepprooflog.score import aggregate, atoms
+from deepprooflog.score.vocabulary import ConstantRows
 
 NO_PRIOR = "none"
 # Between the seeds of two members of a prior: runs of neighbouring seeds share none.
@@ -36,7 +39,7 @@ class SearchOptions:
     nesting: int = option(2, "how deep rules stand inside one another", at_least=0, at_most=100)
     believe: str = option(
         "query", "atoms that the prior may answer: the query only, or any on the way",
-        choices=("query", "everywhere"),
+        choices=get_args(Believe),
     )  # fmt: skip
     depth: int = option(
         40, "resolution steps at most; what is beyond is open", at_least=1, at_most=10_000
@@ -54,7 +57,9 @@ class PolicyOptions:
     dimension: int = option(64, "of the embeddings", at_least=1, at_most=65_536)
     f_atom: str = option("mlp", "embeds an atom", choices=tuple(atoms.BY_NAME))
     f_agg: str = option("mean", "embeds a goal", choices=tuple(aggregate.BY_NAME))
-    constants: str = option("shared", "embed entities alike or each", choices=("shared", "own"))
+    constants: str = option(
+        "shared", "embed entities alike or each", choices=get_args(ConstantRows)
+    )
     false_action: bool = option(False, "giving up is a choice")
 
     def __post_init__(self) -> None:
@@ -116,9 +121,7 @@ class GraphOptions:
     rules: str = option("", "a file of rules; empty: the folder's own, none: no rules")
     domains: str = option("", "a file of domains; empty: the folder's domain2constants.txt")
     candidates: str = option("", "the domain answers are looked for in; empty: all entities")
-    sides: str = option(
-        "both", "which entity of a triple is asked for", choices=("both", "head", "tail")
-    )
+    sides: str = option("both", "which entity of a triple is asked for", choices=("both", *SIDES))
     seed: int = option(
         0, "of the weights, the order and the negatives", at_least=0, at_most=2**31 - 1
     )
