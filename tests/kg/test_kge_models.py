@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from deepprooflog.errors import ModelError
+from deepprooflog.errors import DataError, ModelError
+from deepprooflog.kg.belief.prior import as_belief, load_prior, save_prior
+from deepprooflog.kg.calibration import Calibration
 from deepprooflog.kg.kge import Kge, beside, conjugate, rows
 from deepprooflog.kg.kge_joined import joined
 from deepprooflog.kg.kge_known import KnownTriples
@@ -19,6 +22,7 @@ from deepprooflog.kg.kge_models import BY_NAME, make_model
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.kge_training import train_kge
 from deepprooflog.kg.options import GraphOptions
+from deepprooflog.kg.triples import graph_of
 from deepprooflog.learn.options import option_fields
 
 
@@ -71,6 +75,23 @@ def test_a_new_model_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch) -> N
         torch.testing.assert_close(model.score(h, r, t), model.score(t, r, h))
     mean = torch.stack([m.score(h, r, t) for m in models]).mean(0)
     torch.testing.assert_close(joined(models).score(h, r, t), mean)
+
+
+def test_a_new_model_is_written_and_read_as_a_prior(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(BY_NAME, "distmult", DistMult)
+    graph = graph_of([("a", "r", "b"), ("b", "r", "c")])
+    options = KgeOptions(kind="distmult", dimension=4)
+    lines = Calibration(torch.ones(1), torch.zeros(1), 0.5)
+    belief = as_belief(make_model(options, 3, 1), lines, graph)
+    save_prior(tmp_path / "prior.pt", belief, options)
+    again = load_prior(tmp_path / "prior.pt", graph)
+    assert type(again.kge) is DistMult
+    assert torch.equal(again.kge.entity, belief.kge.entity)
+    monkeypatch.delitem(BY_NAME, "distmult")
+    with pytest.raises(DataError, match="not a prior of a kind that is known here"):
+        load_prior(tmp_path / "prior.pt", graph)
 
 
 @pytest.mark.parametrize("kind", BY_NAME)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,11 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.metrics import MEANS, TIES, average_precision, bootstrap, gains, means, ranks
 from deepprooflog.kg.ranking import Ranked, Ranking
 from deepprooflog.kg.triples import SIDES, Side
+
+
+def mrr(ranking: Ranking) -> float:
+    """The mean reciprocal rank over all lists, average ties."""
+    return float(means(ranks(ranking.ranked.better, ranking.ranked.equal))["mrr"])
 
 
 def figures(
@@ -118,3 +123,10 @@ def _intervals(
         "seed": seed,
         **dict(zip(MEANS, found.tolist(), strict=True)),
     }
+
+
+WATCHED: dict[str, tuple[str, Callable[[Ranking], float]]] = {
+    "mrr": ("mean reciprocal rank", mrr),
+    "auc_pr": ("AUC-PR", auc_pr),
+}
+"""The figures by which policies may be compared, with what a curve of each is called."""

@@ -152,8 +152,7 @@ class GraphModel:
         with create(Path(folder), config) as run:
             save_snapshot(run.path / NAME, self._snapshot())
             if self.belief is not None:
-                prior = self.options.prior
-                save_prior(run.path / "prior.pt", self.belief, prior.kind, prior.margin)
+                save_prior(run.path / "prior.pt", self.belief, self.options.prior)
             if self.options.learner != "none":
                 weights = self.prover.policy.state_dict()
                 best = {"value": 0.0, "step": 0, "weights": weights}

@@ -19,6 +19,7 @@ from deepprooflog.device import DEVICES
 from deepprooflog.errors import DataError
 from deepprooflog.kg import kge_models
 from deepprooflog.kg.exact_options import ExactOptions
+from deepprooflog.kg.figures import WATCHED
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.triples import SIDES
@@ -136,9 +137,7 @@ class GraphOptions:
         choices=("auto", "train", "valid"),
     )  # fmt: skip
     hide: str = option("", "relations whose facts about the entities asked about are not known")
-    watch: str = option(
-        "mrr", "the validation figure that is to be high", choices=("mrr", "auc_pr")
-    )
+    watch: str = option("mrr", "the validation figure that is to be high", choices=tuple(WATCHED))
     tensorboard: bool = option(False, "PPO: write scalars for TensorBoard")
 
     search: SearchOptions = section(SearchOptions, "how far proofs are looked for")

@@ -22,6 +22,7 @@ from deepprooflog.kg.data.snapshot import (
     save_snapshot,
     snapshot_of,
 )
+from deepprooflog.kg.figures import WATCHED
 from deepprooflog.kg.folder import load_graph
 from deepprooflog.kg.model import TASK, GraphModel
 from deepprooflog.kg.options import NO_PRIOR, GraphOptions
@@ -36,7 +37,6 @@ from deepprooflog.learn.settings import as_tables, build, settings
 
 # Rules that stand deeper inside one another than this are looked at before anything is trained.
 USUAL_NESTING = 3
-WATCHED = {"mrr": "mean reciprocal rank", "auc_pr": "AUC-PR"}
 HELD_OUT = 0.1
 
 
@@ -180,6 +180,6 @@ def _record(run: RunFolder, learned: Learned, watch: str) -> None:
     }
     panels = {
         "loss": {"training": lines["loss"]},
-        WATCHED[watch]: {"validation": lines["validation"]},
+        WATCHED[watch][0]: {"validation": lines["validation"]},
     }
     run.write("curves.svg", curves(panels, x_name="step"))

@@ -51,7 +51,7 @@ def find_prior(
         seed=options.seed,
     )  # fmt: skip
     if folder is not None and own is not None:
-        save_prior(own, belief, options.prior.kind, options.prior.margin)
+        save_prior(own, belief, options.prior)
         for training in folder.glob("prior-training-*.pt"):
             training.unlink()
     return belief, seconds

@@ -20,7 +20,7 @@ from deepprooflog.kg.calibration import Calibration, calibrate
 from deepprooflog.kg.evidence import Evidence
 from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_models import make_model
+from deepprooflog.kg.kge_models import BY_NAME, make_model
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.notice import counted
 from deepprooflog.kg.triples import Graph
@@ -28,7 +28,7 @@ from deepprooflog.learn import checkpoint
 
 SHAPE: checkpoint.Shape = {
     "prior": dict, "slope": Tensor, "offset": Tensor, "base_rate": (int, float), "model": str,
-    "dimension": int, "margin": (int, float),
+    "dimension": int,
 }  # fmt: skip
 _SAME = "a prior trained on the same graph"
 
@@ -75,22 +75,27 @@ def known_triples(graph: Graph) -> KnownTriples:
     )  # fmt: skip
 
 
-def save_prior(path: Path, belief: Belief, model: str, margin: float) -> None:
-    """Write a trained and calibrated prior."""
+def save_prior(path: Path, belief: Belief, options: KgeOptions) -> None:
+    """Write a trained and calibrated prior, with the options that its weights depend on."""
     kge, lines = belief.kge, belief.calibration
     checkpoint.save(
         path,
         {
             "prior": kge.state_dict(), "slope": lines.slope, "offset": lines.offset,
-            "base_rate": lines.base_rate, "facts": lines.facts, "model": model,
-            "dimension": kge.dimension, "margin": margin, "entities": kge.entities,
+            "base_rate": lines.base_rate, "facts": lines.facts, "model": options.kind,
+            "dimension": kge.dimension, "entities": kge.entities,
+            **{name: getattr(options, name) for name in kge.weights_depend_on},
         },
     )  # fmt: skip
 
 
 def read_prior(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
     """What stands in the file of a prior."""
-    return checkpoint.load(path, SHAPE, device)
+    state = checkpoint.load(path, SHAPE, device)
+    kind = BY_NAME.get(state["model"])
+    if kind is None or not all(type(state.get(n)) in (int, float) for n in kind.weights_depend_on):
+        raise DataError("not a prior of a kind that is known here", file=str(path), hint=_SAME)
+    return state
 
 
 def load_prior(
@@ -132,7 +137,8 @@ def load_kge(
             file=str(path), hint=_SAME,
         )  # fmt: skip
     try:
-        options = KgeOptions(kind=state["model"], margin=float(state["margin"]))
+        own = {name: state[name] for name in BY_NAME[state["model"]].weights_depend_on}
+        options = KgeOptions(kind=state["model"], **own)
         kge = make_model(options, trained, len(graph.relations), state["dimension"])
         checkpoint.restore_module(kge, state["prior"])
     except Exception as error:

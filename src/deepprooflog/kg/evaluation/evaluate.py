@@ -16,9 +16,8 @@ from deepprooflog.kg.depth import depths
 from deepprooflog.kg.domains import ANYONE, Candidates
 from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.evaluation.scores import CountedScore, Score, belief_score, success_score
-from deepprooflog.kg.figures import auc_pr, figures
+from deepprooflog.kg.figures import WATCHED, figures
 from deepprooflog.kg.fusion import fit_fusion
-from deepprooflog.kg.metrics import means, ranks
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.ranking import Protocol, Ranking, rank
 from deepprooflog.kg.triples import Graph
@@ -26,7 +25,6 @@ from deepprooflog.learn.progress import Progress
 
 # Candidates explored together: many share goals, and all must fit in memory.
 CPU_BATCH, DEVICE_BATCH = 4096, 32768
-LOOK_NEGATIVES = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +64,8 @@ class Ranker:
 def watched(
     ranker: Ranker, prover: Prover, look: Int64[np.ndarray, "look 3"], figure: str
 ) -> float:
-    """The figure by which policies are compared, `mrr` or `auc_pr`, on some triples."""
-    ranking = ranker.rank(success_score(prover), look)
-    if figure == "auc_pr":
-        return auc_pr(ranking)
-    return float(means(ranks(ranking.ranked.better, ranking.ranked.equal))["mrr"])
+    """The figure by which policies are compared, a name in `WATCHED`, on some triples."""
+    return WATCHED[figure][1](ranker.rank(success_score(prover), look))
 
 
 def evaluate_prover(
