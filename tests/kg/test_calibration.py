@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import DataError, ModelError
-from deepprooflog.kg.calibration import Calibration, calibrate, corrupted, fit_platt
+from deepprooflog.kg.calibration import Calibration, calibrate, fit_platt
 from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.kge_rotate import RotatE
+from deepprooflog.kg.negatives import uniform_corruptions
 
 
 def labelled(n: int, slope: float, offset: float, seed: int) -> tuple[Tensor, Tensor]:
@@ -133,7 +134,7 @@ def test_an_embedding_is_calibrated_on_filtered_corruptions() -> None:
     known = KnownTriples.of(triples, entities=12, relations=2)
     found = calibrate(model, triples[:10], known, base_rate=0.3, negatives=20, seed=5)
     facts = {tuple(row) for row in triples.tolist()}
-    drawn = corrupted(triples[:10], 12, 20, seed=5)
+    drawn = uniform_corruptions(triples[:10], 12, 20, seed=5)
     assert drawn.shape == (400, 3)
     changed = (drawn.reshape(2, 10, 20, 3) != triples[:10][None, :, None]).sum(-1)
     assert changed.max() == 1

@@ -11,15 +11,10 @@ from torch import Tensor
 from deepprooflog.errors import DataError
 from deepprooflog.kg.kge_complex import ComplEx, one_against_all
 from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_loss import (
-    Side,
-    adversarial_loss,
-    draw,
-    known_negatives,
-    subsampling_weights,
-)
+from deepprooflog.kg.kge_loss import adversarial_loss, subsampling_weights
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.kge_rotate import RotatE
+from deepprooflog.kg.negatives import CorruptedSide, corrupted_sides, known_negatives
 
 TRIPLES = torch.tensor([[0, 0, 1], [2, 1, 3], [4, 0, 0], [1, 1, 4]])
 
@@ -50,7 +45,7 @@ def test_self_adversarial_loss(alpha: float, tails: bool, group: int) -> None:
     torch.manual_seed(0)
     model = RotatE(5, 2, 3, margin=2.0).double()
     negatives = torch.randint(5, (4 // group, 6))
-    side = Side(tails, TRIPLES.reshape(-1, group, 3), negatives)
+    side = CorruptedSide(tails, TRIPLES.reshape(-1, group, 3), negatives)
     expected = [
         written_out(model, TRIPLES[i].tolist(), negatives[i // group].tolist(), tails, alpha)
         for i in range(4)
@@ -63,7 +58,7 @@ def test_the_weights_of_negatives_are_no_path_for_gradients() -> None:
     """With the softmax held constant, the gradient is that of a weighted sum."""
     torch.manual_seed(0)
     model = RotatE(5, 2, 3, margin=2.0).double()
-    side = Side(True, TRIPLES[:, None], torch.randint(5, (4, 6)))
+    side = CorruptedSide(True, TRIPLES[:, None], torch.randint(5, (4, 6)))
     adversarial_loss(model, side, 0.9).sum().backward()
     found = model.entity.grad
     h, r, t = TRIPLES.unbind(1)
@@ -82,7 +77,7 @@ def test_known_corruptions_are_left_out(tails: bool) -> None:
     model = RotatE(5, 2, 3, margin=2.0).double()
     known = KnownTriples.of(TRIPLES, entities=5, relations=2)
     negatives = torch.tensor([[1, 0, 2], [3, 2, 1], [0, 4, 4], [4, 1, 0]])
-    side = Side(tails, TRIPLES[:, None], negatives)
+    side = CorruptedSide(tails, TRIPLES[:, None], negatives)
     mask = known_negatives(known, side)
     facts = {tuple(row) for row in TRIPLES.tolist()}
     expected = []
@@ -140,22 +135,24 @@ def test_the_dual_regularizer() -> None:
 
 def test_negatives_of_each_and_shared_of_both_sides() -> None:
     batch = torch.arange(30).reshape(10, 3) % 4
-    split = draw(batch, 4, KgeOptions(negatives=7))
+    split = corrupted_sides(batch, 4, KgeOptions(negatives=7))
     assert [(s.tails, list(s.triples.shape), list(s.negatives.shape)) for s in split] == [
         (True, [5, 1, 3], [5, 7]), (False, [5, 1, 3], [5, 7]),
     ]  # fmt: skip
     torch.testing.assert_close(torch.cat([s.triples.reshape(-1, 3) for s in split]), batch)
-    both = draw(batch, 4, KgeOptions(negatives=7, sides="both", sharing="shared", group=4))
+    both = corrupted_sides(
+        batch, 4, KgeOptions(negatives=7, sides="both", sharing="shared", group=4)
+    )
     # The largest group up to 4 that divides 10 triples.
     assert [list(s.triples.shape) for s in both] == [[5, 2, 3], [5, 2, 3]]
-    one = draw(batch[:1], 4, KgeOptions())
+    one = corrupted_sides(batch[:1], 4, KgeOptions())
     assert [s.tails for s in one] == [True]
 
 
 def test_negatives_are_uniform() -> None:
     """χ² of 40,000 draws over 20 entities: below the 99.9 % point of 19 degrees, 43.8."""
     torch.manual_seed(0)
-    sides = draw(TRIPLES, 20, KgeOptions(negatives=10_000))
+    sides = corrupted_sides(TRIPLES, 20, KgeOptions(negatives=10_000))
     count = torch.cat([s.negatives.reshape(-1) for s in sides]).bincount(minlength=20)
     assert count.sum() == 40_000
     assert ((count - 2000.0) ** 2 / 2000).sum() < 43.8

@@ -24,6 +24,7 @@ from deepprooflog.kg.evidence import Evidence
 from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.logistic import example_weights, mean_hessian, newton
+from deepprooflog.kg.negatives import uniform_corruptions
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def calibrate(
     if not len(valid):
         raise DataError("there are no validation triples to calibrate on")
     device = kge.entity.device
-    drawn = corrupted(valid.cpu().long(), kge.entities, negatives, seed).to(device)
+    drawn = uniform_corruptions(valid.cpu().long(), kge.entities, negatives, seed).to(device)
     false = drawn[~known.to(device).holds(*drawn.unbind(1))]
     if not len(false):
         raise DataError("every corruption drawn is a known triple", hint="more negatives")
@@ -106,19 +107,6 @@ def calibrate(
         score, true, relation, relations=kge.relations, base_rate=base_rate,
         per_relation=per_relation, shrinkage=shrinkage, evidence=beside,
     )  # fmt: skip
-
-
-def corrupted(
-    triples: Int[Tensor, "n 3"], entities: int, count: int, seed: int
-) -> Int[Tensor, "m 3"]:
-    """`count` uniform corruptions of each triple on each side."""
-    generator = torch.Generator().manual_seed(seed)
-    result = []
-    for column in (0, 2):
-        rows = triples.repeat_interleave(count, 0)
-        rows[:, column] = torch.randint(entities, (len(rows),), generator=generator)
-        result.append(rows)
-    return torch.cat(result)
 
 
 def fit_platt(

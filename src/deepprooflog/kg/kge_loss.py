@@ -8,7 +8,6 @@ Halved as in the authors' code. Negatives x' are drawn uniformly on the device.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -18,53 +17,15 @@ from torch.nn.functional import logsigmoid
 from deepprooflog.kg.kge import Kge, rows
 from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.kge_options import KgeOptions
+from deepprooflog.kg.negatives import CorruptedSide, corrupted_sides, known_negatives
 
 # A corruption that is left out scores this much: no weight, no loss, no gradient.
 LEFT_OUT = -1e9
 
 
-@dataclass(frozen=True)
-class Side:
-    """One side of a batch corrupted: the triples in groups, each with its set of negatives."""
-
-    tails: bool  # corrupt tails, or heads
-    triples: Int[Tensor, "group rows 3"]
-    negatives: Int[Tensor, "group n"]
-
-
-def draw(triples: Int[Tensor, "batch 3"], entities: int, options: KgeOptions) -> list[Side]:
-    """Negatives for a batch, from the global random numbers of its device."""
-    if options.sides == "both":
-        parts = [(True, triples), (False, triples)]
-    else:
-        middle = (len(triples) + 1) // 2
-        parts = [(True, triples[:middle]), (False, triples[middle:])]
-    result = []
-    for tails, own in parts:
-        if len(own):
-            size = _group(len(own), options)
-            shape = (len(own) // size, options.negatives)
-            negatives = torch.randint(entities, shape, device=own.device)
-            result.append(Side(tails, own.reshape(-1, size, 3), negatives))
-    return result
-
-
-def _group(count: int, options: KgeOptions) -> int:
-    """The largest size of groups that divides the count, up to the one asked for."""
-    most = 1 if options.sharing == "each" else min(options.group, count)
-    return next(size for size in range(most, 0, -1) if count % size == 0)
-
-
-def known_negatives(known: KnownTriples, side: Side) -> Bool[Tensor, "group rows n"]:
-    """Which corruptions are themselves known triples."""
-    h, r, t = (x[..., None] for x in side.triples.unbind(-1))
-    other = side.negatives[:, None]
-    return known.holds(h, r, other) if side.tails else known.holds(other, r, t)
-
-
 def adversarial_loss(
     model: Kge,
-    side: Side,
+    side: CorruptedSide,
     temperature: float,
     left_out: Bool[Tensor, "group rows n"] | None = None,
 ) -> Float[Tensor, " batch"]:
@@ -87,7 +48,7 @@ def adversarial_objective(
 ) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
     """The loss of each triple of a batch against negatives that are drawn for it."""
 
-    def of_side(side: Side) -> Float[Tensor, " batch"]:
+    def of_side(side: CorruptedSide) -> Float[Tensor, " batch"]:
         left_out = known_negatives(known, side) if options.filtered else None
         return adversarial_loss(model, side, options.temperature, left_out)
 
@@ -95,7 +56,7 @@ def adversarial_objective(
         of_side = torch.compile(of_side, dynamic=False)
 
     def losses(triples: Int[Tensor, "batch 3"]) -> Float[Tensor, " batch"]:
-        parts = [of_side(side) for side in draw(triples, model.entities, options)]
+        parts = [of_side(side) for side in corrupted_sides(triples, model.entities, options)]
         return torch.cat(parts) if options.sides == "split" else torch.stack(parts).mean(0)
 
     return losses

@@ -1,8 +1,9 @@
-"""Negatives: triples with one entity replaced, for ranking and for training.
+"""Negatives: triples with one entity replaced, for ranking, training and calibration.
 
 For ranking, each query has candidates of its own on each side, drawn without replacement and
 filtered by train, valid and test, so that no candidate is a known truth. For training, a negative
 is filtered by train alone: to avoid the held-out triples would tell the learner what they are.
+Embeddings are trained on uniform corruptions of whole minibatches, drawn where the tensors are.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Int64
+import torch
+from jaxtyping import Bool, Int, Int64
+from torch import Tensor
 
 from deepprooflog.kg.domains import ANYONE, Candidates
 from deepprooflog.kg.draw import ABSENT, allowed_entities, draw, stream
+from deepprooflog.kg.kge_known import KnownTriples
+from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.triples import SIDES, SPLITS, Graph, Side, column, contexts
 
 
@@ -128,3 +133,69 @@ def training_negatives(
     order = np.argsort(positive, kind="stable")
     missing = each * len(positives) - len(positive)
     return Negatives(np.concatenate(found)[order], positive[order], missing)
+
+
+# -- on the device, uniformly ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CorruptedSide:
+    """One side of a batch corrupted: the triples in groups, each with its set of negatives."""
+
+    tails: bool  # corrupt tails, or heads
+    triples: Int[Tensor, "group rows 3"]
+    negatives: Int[Tensor, "group n"]
+
+
+def corrupted_sides(
+    triples: Int[Tensor, "batch 3"], entities: int, options: KgeOptions
+) -> list[CorruptedSide]:
+    """Uniform negatives for a minibatch, from the global random numbers of its device.
+
+    >>> sides = corrupted_sides(torch.tensor([[0, 0, 1], [2, 0, 3]]), 4, KgeOptions(negatives=5))
+    >>> [(side.tails, side.triples.tolist(), side.negatives.shape) for side in sides]
+    [(True, [[[0, 0, 1]]], torch.Size([1, 5])), (False, [[[2, 0, 3]]], torch.Size([1, 5]))]
+    """
+    if options.sides == "both":
+        parts = [(True, triples), (False, triples)]
+    else:
+        middle = (len(triples) + 1) // 2
+        parts = [(True, triples[:middle]), (False, triples[middle:])]
+    result = []
+    for tails, own in parts:
+        if len(own):
+            size = _group(len(own), options)
+            shape = (len(own) // size, options.negatives)
+            negatives = torch.randint(entities, shape, device=own.device)
+            result.append(CorruptedSide(tails, own.reshape(-1, size, 3), negatives))
+    return result
+
+
+def _group(count: int, options: KgeOptions) -> int:
+    """The largest size of groups that divides the count, up to the one asked for."""
+    most = 1 if options.sharing == "each" else min(options.group, count)
+    return next(size for size in range(most, 0, -1) if count % size == 0)
+
+
+def known_negatives(known: KnownTriples, side: CorruptedSide) -> Bool[Tensor, "group rows n"]:
+    """Which corruptions are themselves known triples."""
+    h, r, t = (x[..., None] for x in side.triples.unbind(-1))
+    other = side.negatives[:, None]
+    return known.holds(h, r, other) if side.tails else known.holds(other, r, t)
+
+
+def uniform_corruptions(
+    triples: Int[Tensor, "n 3"], entities: int, count: int, seed: int
+) -> Int[Tensor, "m 3"]:
+    """`count` uniform corruptions of each triple on each side, known triples among them.
+
+    >>> uniform_corruptions(torch.tensor([[0, 7, 1]]), 5, 3, seed=0)[:, 1].tolist()
+    [7, 7, 7, 7, 7, 7]
+    """
+    generator = torch.Generator().manual_seed(seed)
+    result = []
+    for replaced in (0, 2):
+        rows = triples.repeat_interleave(count, 0)
+        rows[:, replaced] = torch.randint(entities, (len(rows),), generator=generator)
+        result.append(rows)
+    return torch.cat(result)
