@@ -7,7 +7,7 @@ tensors that come again and again; see `tensor_terms` for what each is worth.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -159,6 +159,27 @@ def _gradients(value: Tensor, parameters: list[torch.nn.Parameter]) -> list[Tens
     return [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
 
 
+def stream(case: Case, rng: random.Random) -> str | None:
+    """Other goals of the same program, asked one after another and over rows of a bank."""
+    for _ in range(2):
+        terms = [[case.kind.draw(rng)] for _ in range(rng.randrange(1, 4))]
+        other = replace(case, terms=terms, values=[rng.randrange(VALUES) for _ in terms])
+        expected = other.expected()
+        bank = torch.stack(case.nets.tensors)
+        of_bank: list[dpl.Query] = []
+        for i, ((term,), value) in enumerate(zip(terms, other.values, strict=True)):
+            rows = {f"T{n}": [n] for n in tensors_in(term)}
+            text = f"{case.kind.name}({text_of(term)}, V)"
+            of_bank += dpl.goals(text, bank=dict.fromkeys(rows, bank), V=[value], **rows)
+            if rows and str(of_bank[i]) != str(case.model.program.query(of_bank[i])):
+                return f"{of_bank[i]} is read again"
+        wrong = _differ(case.model.log_prob(_goals(other)).exp(), expected)
+        wrong = wrong or _differ(case.model.log_prob(of_bank).exp(), expected)
+        if wrong:
+            return f"{[str(g) for g in _goals(other)]}: {wrong}"
+    return None
+
+
 def single(case: Case, rng: random.Random) -> str | None:
     """prob, answers, the best proof and the best answer of one goal."""
     i = rng.randrange(len(case.values))
@@ -230,7 +251,7 @@ def embedded(case: Case, rng: random.Random) -> str | None:
     return _differ(together.exp(), alone.exp()) or _differ(single, alone.exp())
 
 
-QUESTIONS = {"batch": batches, "single": single, "particles": particles, "embedding": embedded}
+QUESTIONS = {"batch": batches, "stream": stream, "single": single, "particles": particles, "embedding": embedded}
 
 
 def attack(rounds: Rounds) -> Tally:

@@ -12,7 +12,7 @@ that is bound, or made equal to another, was looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deepprooflog.logic.goal import Goal, Interner, rename
 from deepprooflog.syntax.terms import Slot, Struct, Term, Var, canonical_var, deref
@@ -29,6 +29,11 @@ class Fill:
 
     slots: tuple[int | tuple[int, int], ...]
     holes: tuple[int | tuple[int, int] | Struct, ...]
+    plain: bool = field(init=False, compare=False)  # all come from older slots and holes
+
+    def __post_init__(self) -> None:
+        plain = all(type(part) is int for part in (*self.slots, *self.holes))
+        object.__setattr__(self, "plain", plain)
 
 
 def generalise(atoms: Sequence[Term], interner: Interner) -> tuple[Goal, list[int], list[Term]]:

@@ -135,6 +135,11 @@ def fill_in(
     templates: Templates, fill: Fill, slots: Sequence[int], contents: Sequence[Term]
 ) -> tuple[tuple[int, ...], tuple[Term, ...]]:
     """The slots and contents of a pattern, taken from those of an older one."""
+    if fill.plain:
+        return (
+            tuple([slots[s] for s in fill.slots]),  # type: ignore[index]
+            tuple([contents[h] for h in fill.holes]),  # type: ignore[index]
+        )
     new_slots = []
     for s in fill.slots:
         if type(s) is int:

@@ -21,6 +21,7 @@ from deepprooflog.infer.method import Method, write_down
 from deepprooflog.infer.shapes import Shape, find_shapes, shape_log_prob
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.clause import Clause
+from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
@@ -103,6 +104,7 @@ def _has_parts(query: Query) -> bool:
     )
 
 
+@no_collection()
 def unfold_queries(program: Program, queries: Sequence[Query], budget: Budget) -> Unfolded | None:
     """The queries as instances of templates; None where templates do not help."""
     interner = Interner()

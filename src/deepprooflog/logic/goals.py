@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from deepprooflog.errors import ProgramError
+from deepprooflog.logic.garbage import no_collection
 from deepprooflog.logic.query import GoalForm, Lift, Query, form_of, ground_list
 from deepprooflog.syntax.terms import Slot, Term
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 Bank = Any
 """A tensor or an array with a row for each picture, or a list of tensors."""
+
+# Goals made at once while a batch is gone through.
+AT_ONCE = 5000
 
 
 def goals(
@@ -154,7 +158,10 @@ class GoalBatch(Sequence[Query]):
         return replace(self, size=len(numbers), columns=columns)
 
     def __iter__(self) -> Iterator[Query]:
-        return map(self._goal, range(self.size))
+        for begin in range(0, self.size, AT_ONCE):
+            with no_collection():
+                some = [self._goal(i) for i in range(begin, min(begin + AT_ONCE, self.size))]
+            yield from some
 
     def __add__(self, other: Sequence[Query]) -> GoalBatch | list[Query]:
         """These goals and others: a batch again where the others have the same form and banks."""
@@ -202,13 +209,12 @@ class GoalBatch(Sequence[Query]):
         )
 
     def _goal(self, number: int) -> Query:
-        lift = Lift()
-        slots: dict[tuple[int, int], int] = {}
+        slots: dict[tuple[int, int], Slot] = {}
         named: list[tuple[Bank, int]] = []
         terms: dict[str, Term] = {}
         for name, bank in self.banks.items():
-            place = _Places(bank, slots, named)
-            terms[name] = place(self.columns[name][number])
+            terms[name] = _slot_term(self.columns[name][number], bank, slots, named)
+        lift = Lift()
         lift.tensors.extend(named)
         for name, column in self.columns.items():
             if name not in terms:
@@ -219,28 +225,18 @@ class GoalBatch(Sequence[Query]):
         return UnreadQuery(query.atoms, query.variables, query.tensors, self, number)
 
 
-class _Places:
-    """Turns rows of a bank into slots; a row of one bank is one slot wherever it stands."""
-
-    __slots__ = ("bank", "named", "own", "slots")
-
-    def __init__(
-        self, bank: Bank, slots: dict[tuple[int, int], int], named: list[tuple[Bank, int]]
-    ) -> None:
-        self.bank, self.slots, self.named = bank, slots, named
-        self.own = id(bank)
-
-    def __call__(self, rows: Any) -> Term:
-        if type(rows) is int:
-            return self._slot(rows)
-        return ground_list([self(row) for row in rows])
-
-    def _slot(self, row: int) -> Slot:
-        number = self.slots.get((self.own, row))
-        if number is None:
-            number = self.slots[self.own, row] = len(self.named)
-            self.named.append((self.bank, row))
-        return Slot(number)
+def _slot_term(
+    rows: Any, bank: Bank, slots: dict[tuple[int, int], Slot], named: list[tuple[Bank, int]]
+) -> Term:
+    """Rows of a bank as slots, or lists of them; a row of one bank is one slot everywhere."""
+    if type(rows) is list:
+        return ground_list([_slot_term(row, bank, slots, named) for row in rows])
+    key = (id(bank), rows)
+    slot = slots.get(key)
+    if slot is None:
+        slot = slots[key] = Slot(len(named))
+        named.append((bank, rows))
+    return slot
 
 
 def _tensors(entries: Sequence[Any], named: int) -> Sequence[object]:
