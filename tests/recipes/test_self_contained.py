@@ -66,8 +66,10 @@ def copies(trained: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
     data, run = (shutil.copytree(path, tmp_path / path.name) for path in trained)
     kept = run / "graph.pt"
     own = read_snapshot(kept)
-    moved = replace(own, folder=str(data), rules_path=str(data / "rules.pl"))
-    save_snapshot(kept, moved)
+    files = {
+        name: (str(data / Path(path).name), known) for name, (path, known) in own.files.items()
+    }
+    save_snapshot(kept, replace(own, folder=str(data), files=files))
     return data, run
 
 

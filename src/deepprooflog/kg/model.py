@@ -164,7 +164,7 @@ class GraphModel:
         """What it answers from; facts that were added or removed stand in no file."""
         if self.graph is self.kept.graph:
             return self.kept
-        return replace(self.kept, graph=self.graph, folder="", digests={})
+        return replace(self.kept, graph=self.graph, folder="", files={})
 
 
 def open_graph_model(

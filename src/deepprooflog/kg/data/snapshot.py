@@ -18,8 +18,8 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from deepprooflog.data.places import is_file, is_folder
-from deepprooflog.errors import DataError
+from deepprooflog.data.unpack import read_file
+from deepprooflog.errors import DataError, ProofLogError
 from deepprooflog.kg.folder import read_graph, split_files
 from deepprooflog.kg.notice import counted
 from deepprooflog.kg.reading import read_text
@@ -33,8 +33,9 @@ SHAPE: checkpoint.Shape = {
     "about": str, "train": Tensor, "valid": Tensor, "test": Tensor, "train_lines": Tensor,
     "valid_lines": Tensor, "test_lines": Tensor,
 }  # fmt: skip
-_KEYS = {"name", "entities", "relations", "files", "rules", "rules_file", "folder", "rules_path",
-         "digests", "domains"}  # fmt: skip
+RULES = "rules"
+_KEYS = {"name", "entities", "relations", "sources", "rules", "rules_file", "folder", "files",
+         "domains"}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +45,18 @@ class Snapshot:
     graph: Graph
     rules: Rules
     folder: str = ""  # the graph's, absolute; empty for one that was made in Python
-    rules_path: str = ""
-    digests: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of the files of the splits
+    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # path and SHA-256 by use
     domains: tuple[str, str] | None = None  # file and text
 
     def changes(self) -> list[str]:
         """What the files say now that the snapshot does not; the order of rows is no change."""
-        return [*self._graph_changes(), *self._rule_changes()]
+        told: list[str] = []
+        altered = {name for name, (path, digest) in self.files.items() if _altered(path, digest)}
+        if altered & set(SPLITS):
+            told += self._graph_changes()
+        if RULES in altered:
+            told += self._rule_changes(Path(self.files[RULES][0]))
+        return told
 
     def about(self, graph: Graph) -> Snapshot:
         """The same rules and another graph, with this one's numbers for the names they share.
@@ -68,30 +74,17 @@ class Snapshot:
         return replace(self, graph=other) if differences(self.graph, other) else self
 
     def _graph_changes(self) -> list[str]:
-        folder = Path(self.folder)
-        if not self.folder or not is_folder(folder):
-            return []
         try:
-            if digests(folder) == self.digests:
-                return []
-            return differences(self.graph, renumbered(read_graph(folder), self.graph))
+            return differences(self.graph, renumbered(read_graph(self.folder), self.graph))
         except DataError as error:
-            return [f"the graph in {folder} cannot be read any more: {error.message}"]
+            return [f"the graph in {self.folder} cannot be read any more: {error.message}"]
 
-    def _rule_changes(self) -> list[str]:
-        path = Path(self.rules_path)
-        if not self.rules_path or not is_file(path):
-            return []
+    def _rule_changes(self, path: Path) -> list[str]:
         try:
-            text = read_text(path)
-            if text == self.rules.source:
-                return []
-            now, own = (
-                {str(rule) for rule in rules}
-                for rules in (parse_rules(text, str(path)), self.rules)
-            )
-        except DataError as error:
+            both = parse_rules(read_text(path), str(path)), self.rules
+        except ProofLogError as error:
             return [f"the rules in {path} cannot be read any more: {error.message}"]
+        now, own = ({str(rule) for rule in rules} for rules in both)
         more, fewer = len(now - own), len(own - now)
         told = [f"{counted(more, 'new rule')}"] * bool(more) + [f"{fewer} fewer"] * bool(fewer)
         return [f"{path}: {', '.join(told)}"] if told else []
@@ -105,11 +98,11 @@ def snapshot_of(
 ) -> Snapshot:
     """A graph and rules with where they were read."""
     folder = None if graph.folder is None else graph.folder.absolute()
-    return Snapshot(
-        graph, rules, "" if folder is None else str(folder),
-        "" if rules_path is None else str(rules_path.absolute()),
-        {} if folder is None else digests(folder), domains,
-    )  # fmt: skip
+    paths: dict[str, Path] = {} if folder is None else dict(split_files(folder))
+    if rules_path is not None:
+        paths[RULES] = rules_path.absolute()
+    files = {name: (str(path), digest(path)) for name, path in paths.items()}
+    return Snapshot(graph, rules, "" if folder is None else str(folder), files, domains)
 
 
 def save_snapshot(path: Path, kept: Snapshot) -> None:
@@ -118,9 +111,9 @@ def save_snapshot(path: Path, kept: Snapshot) -> None:
     about = {
         "name": graph.name, "entities": [_plain(e) for e in graph.entities],
         "relations": list(graph.relations), "rules": rules.source or rules.text(),
-        "files": {name: source.file for name, source in graph.sources.items()},
-        "rules_file": rules.file, "folder": kept.folder, "rules_path": kept.rules_path,
-        "digests": dict(kept.digests), "domains": kept.domains,
+        "sources": {name: source.file for name, source in graph.sources.items()},
+        "rules_file": rules.file, "folder": kept.folder, "files": dict(kept.files),
+        "domains": kept.domains,
     }  # fmt: skip
     state: dict[str, Any] = {"about": json.dumps(about)}
     for name in SPLITS:
@@ -143,7 +136,7 @@ def read_snapshot(path: Path) -> Snapshot:
         splits = {name: _rows(state[name], len(entities), len(relations)) for name in SPLITS}
         sources = {
             name: Source(file, state[f"{name}_lines"].numpy().astype(np.int64))
-            for name, file in about["files"].items()
+            for name, file in about["sources"].items()
         }
         if any(len(source.lines) != len(splits[name]) for name, source in sources.items()):
             raise ValueError("lines that are not those of the triples")
@@ -153,17 +146,22 @@ def read_snapshot(path: Path) -> Snapshot:
         )  # fmt: skip
         text = about["rules"]
         rules = parse_rules(text, about["rules_file"]) if text.strip() else Rules(())
-        domains = about["domains"]
-        return Snapshot(
-            graph, rules, about["folder"], about["rules_path"], about["digests"],
-            None if domains is None else (domains[0], domains[1]),
-        )  # fmt: skip
+        files = {name: (path, known) for name, (path, known) in about["files"].items()}
+        domains = None if about["domains"] is None else tuple(about["domains"])
+        return Snapshot(graph, rules, about["folder"], files, domains)
 
 
-def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of the file of each split."""
-    files = split_files(folder)
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
+def digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.sha256(read_file(path)).hexdigest()
+
+
+def _altered(path: str, known: str) -> bool:
+    """Whether a file is there and is not what it was."""
+    try:
+        return digest(Path(path)) != known
+    except DataError:
+        return False
 
 
 def renumbered(graph: Graph, like: Graph) -> Graph:
