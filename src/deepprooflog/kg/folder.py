@@ -80,7 +80,7 @@ def load_graph(
     A file, or a list, is all training triples; `valid` and `test` may come beside a list.
 
     >>> load_graph([("ann", "mother", "bob"), ("bob", "mother", "cy")])
-    Graph('graph': 3 entities, 1 relations, 2 / 0 / 0 triples)
+    Graph('graph': 3 entities, 1 relation, 2 / 0 / 0 triples)
     >>> load_graph("village")
     Graph('village': 182 entities, 13 relations, 2,576 / 322 / 644 triples)
     """

@@ -20,6 +20,7 @@ from deepprooflog.kg.data.snapshot import NAME, Snapshot, read_snapshot, save_sn
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
 from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.folder import read_graph
+from deepprooflog.kg.notice import counted
 from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, read_question, scored
 from deepprooflog.kg.prove.build import with_graph
@@ -75,7 +76,7 @@ class GraphModel:
 
     def __repr__(self) -> str:
         prior = "no prior" if self.belief is None else f"prior {self.options.prior.kind}"
-        return f"GraphModel({self.graph!r}, {len(self.rules)} rules, {prior})"
+        return f"GraphModel({self.graph!r}, {counted(len(self.rules), 'rule')}, {prior})"
 
     def query(self, text: str, top: int = 10, *, proofs: int = 1, new: bool = False) -> Answers:
         """The most probable answers of a triple with variables, such as `uncle(X, max)`.

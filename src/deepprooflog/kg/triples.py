@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Int64
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.notice import Notice
+from deepprooflog.kg.notice import Notice, counted
 from deepprooflog.kg.truths import Truths
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, functor_of
@@ -70,8 +70,8 @@ class Graph:
     def __repr__(self) -> str:
         sizes = " / ".join(f"{len(self.split(name)):,}" for name in SPLITS)
         return (
-            f"Graph({self.name!r}: {len(self.entities):,} entities, {len(self.relations):,} "
-            f"relations, {sizes} triples)"
+            f"Graph({self.name!r}: {counted(len(self.entities), 'entity', 'entities')}, "
+            f"{counted(len(self.relations), 'relation')}, {sizes} triples)"
         )
 
     def split(self, name: SplitName) -> Int64[np.ndarray, "triples 3"]:
