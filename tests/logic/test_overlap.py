@@ -69,6 +69,7 @@ def test_overlapping_clauses(text: str) -> None:
         "t(0.5) :: row(a, x). t(0.5) :: row(a, y). t(0.5) :: row(b, x). t(0.5) :: row(b, y). "
         "q(A) :- row(A, x). q(A) :- row(A, y).",
         "t(_) :: face(1). t(_) :: face(2). q :- face(1). q :- face(2).",
+        "q(V) --> [+], {coin(h)}, q(V). q(_) --> [].",
         "q(X, Y) :- Y = 1, X = 2. q(_, Y) :- Y > 5, Y < 3. r :- coin(h), q(a, 1).",
     ],
 )

@@ -37,8 +37,10 @@ from deepprooflog.logic.reach import mentioned
 from deepprooflog.logic.solver import Solver
 from deepprooflog.logic.unify import Trail, undo, unify
 from deepprooflog.syntax.terms import (
+    CONS,
     Float,
     Functor,
+    Struct,
     Term,
     Var,
     args_of,
@@ -117,6 +119,8 @@ def may_both_apply(program: Program, first: Clause, second: Clause) -> bool:
     """False when two clauses of a predicate, in source order, are seen to exclude each other."""
     if any(atom is CUT or has_nested_cut(atom) for atom in first.body):
         return False
+    if _ends_elsewhere(first, second) or _ends_elsewhere(second, first):
+        return False
     trail: Trail = []
     try:
         own = _frame(first)
@@ -133,6 +137,22 @@ def may_both_apply(program: Program, first: Clause, second: Clause) -> bool:
         return bodies.may_hold()
     finally:
         undo(trail, 0)
+
+
+def _ends_elsewhere(empty: Clause, other: Clause) -> bool:
+    """True of a grammar's empty production and one that begins with a token.
+
+    What is left of a list is the whole of it after the one, and never after the other.
+    """
+    if empty.functor.arity < 2 or empty.body or empty.args[-2] is not empty.args[-1]:
+        return False
+    begins, ends = other.args[-2:]
+    return (
+        type(begins) is Struct
+        and begins.functor is CONS
+        and type(ends) is Var
+        and ends is not begins.args[-1]
+    )
 
 
 def _frame(clause: Clause) -> Frame:
