@@ -28,7 +28,6 @@ from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.goals import GoalBatch, goals
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query, goal
-from deepprooflog.mdp.register import register_when_imported as _register
 from deepprooflog.proof.tree import Proof
 
 if TYPE_CHECKING:
@@ -107,4 +106,3 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-_register()

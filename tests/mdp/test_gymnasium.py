@@ -17,12 +17,13 @@ from deepprooflog.graph.describe import goal_text
 from deepprooflog.logic.program import Program
 from deepprooflog.mdp import reference
 from deepprooflog.mdp.process import Process
-from deepprooflog.mdp.register import ID, register
 from deepprooflog.relational.goals import Goals
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from deepprooflog.mdp.gymnasium_env import ID  # noqa: E402
 
 PROGRAM = """
 p(X, Y) :- q(X, Y).
@@ -33,7 +34,6 @@ QUERIES, LABELS = ["p(a, c)", "p(b, a)", "p(a, a)"], [1, 0, 1]
 
 
 def make(**options: object) -> Any:
-    register()
     options = {"program": PROGRAM, "queries": QUERIES, "labels": LABELS, **options}
     return gymnasium.make(ID, **options)
 
@@ -47,19 +47,21 @@ def test_the_checker_is_content(false_action: bool) -> None:
         check_env(env.unwrapped)
 
 
-def test_registered_in_either_order_of_imports() -> None:
-    """Importing the library does not import Gymnasium, nor torch; both together make it known.
-
-    Others (TorchRL does) may ask in between whether Gymnasium could be imported.
-    """
-    first = "import deepprooflog, sys; "
-    later = first + "assert 'gymnasium' not in sys.modules; import gymnasium; "
-    before = "import gymnasium; " + first
-    known = f"assert {ID!r} in gymnasium.registry; assert 'torch' not in sys.modules"
-    asked = first + "import importlib.util as u; u.find_spec('gymnasium'); import gymnasium; "
-    for script in (later + known, before + known, asked + known):
-        run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-        assert run.returncode == 0, run.stderr
+@pytest.mark.parametrize("make", ["make", "make_vec"])
+def test_gymnasium_finds_it_by_module_and_name(make: str) -> None:
+    """The library leaves imports alone: Gymnasium imports the adapter when its name says so."""
+    script = (
+        "import sys; finders = list(sys.meta_path); import deepprooflog\n"
+        "assert sys.meta_path == finders and 'gymnasium' not in sys.modules\n"
+        "import gymnasium\n"
+        f"assert {ID!r} not in gymnasium.registry\n"
+        f"env = gymnasium.{make}('deepprooflog.mdp.gymnasium_env:{ID}',\n"
+        "    program='p(X) :- q(X). q(a).', queries=['p(a)'])\n"
+        "env.reset(seed=0)\n"
+        f"assert {ID!r} in gymnasium.registry"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 def decoded(env: Any, atoms: np.ndarray) -> list[str]:
@@ -126,7 +128,6 @@ def test_the_goal_is_shown_as_text() -> None:
 
 def test_vector_environment() -> None:
     """Random open actions: observations in the space, ended episodes replaced and handed over."""
-    register()
     env = gymnasium.make_vec(
         ID, num_envs=7, vectorization_mode="vector_entry_point", program=PROGRAM,
         queries=QUERIES, labels=LABELS, max_depth=5,
@@ -153,7 +154,6 @@ def test_vector_environment() -> None:
 
 
 def test_the_same_seed_gives_the_same_episodes() -> None:
-    register()
     runs = []
     for _ in range(2):
         env = gymnasium.make_vec(

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from deepprooflog.mdp.process import Process
-from deepprooflog.mdp.session import Limits
 from deepprooflog.mdp.torchrl_env import torchrl_env
 from deepprooflog.syntax.terms import Functor
 
@@ -19,20 +17,18 @@ pytest.importorskip("torchrl", reason="torchrl is not installed")
 from torchrl.envs.utils import check_env_specs
 
 PROGRAM = "p(X) :- q(X). p(X) :- r(X). q(a). r(b)."
-SMALL = Limits(atoms=3, actions=4)
+SMALL = {"max_atoms": 3, "max_actions": 4}
 
 
 def test_the_checker_is_content() -> None:
-    env = torchrl_env(PROGRAM, ["p(a)", "p(b)"], [1, 0], episodes=5, limits=SMALL)
+    env = torchrl_env(PROGRAM, ["p(a)", "p(b)"], [1, 0], num_envs=5, **SMALL)
     env.set_seed(0)
     check_env_specs(env)
 
 
 def test_rewards_by_hand() -> None:
     """p(a) by its first rule, then the fact: +1. Its second rule leads to r(a), which fails."""
-    env = torchrl_env(
-        PROGRAM, ["p(a)"], [1], episodes=3, limits=SMALL, process=Process(false_action=False)
-    )
+    env = torchrl_env(PROGRAM, ["p(a)"], [1], num_envs=3, **SMALL, false_action=False)
     state = env.reset()
     assert state["action_mask"].sum(-1).tolist() == [2, 2, 2]
     state = env.step(state.set("action", torch.tensor([0, 1, 3])))["next"]
@@ -46,7 +42,7 @@ def test_rewards_by_hand() -> None:
 
 def test_episodes_are_renewed_one_by_one() -> None:
     """A rollout that goes on past the end of episodes sees each of them begin anew."""
-    env = torchrl_env(PROGRAM, ["p(a)", "p(b)"], [1, 0], episodes=4, limits=SMALL)
+    env = torchrl_env(PROGRAM, ["p(a)", "p(b)"], [1, 0], num_envs=4, **SMALL)
     env.set_seed(1)
     rollout = env.rollout(12, break_when_any_done=False)
     done = rollout["next", "done"].squeeze(-1)

@@ -1,9 +1,11 @@
 """The proof environment for Gymnasium: one episode, or many in one batch.
 
+To import this module registers the environment as `deepprooflog/Proof-v0`; Gymnasium imports it
+where the name says so. `options` of an environment are those of `Session`.
+
 >>> import gymnasium
->>> from deepprooflog.mdp.register import register
->>> register()
->>> env = gymnasium.make("deepprooflog/Proof-v0", program="p(X) :- q(X). q(a).", queries=["p(a)"])
+>>> name = "deepprooflog.mdp.gymnasium_env:deepprooflog/Proof-v0"
+>>> env = gymnasium.make(name, program="p(X) :- q(X). q(a).", queries=["p(a)"])
 >>> observation, info = env.reset(seed=0)
 >>> observation["action_mask"].nonzero()[0].tolist()
 [0, 64]
@@ -27,24 +29,11 @@ from numpy.typing import NDArray
 
 from deepprooflog.errors import ModelError
 from deepprooflog.logic.program import Program
-from deepprooflog.mdp.process import Process
-from deepprooflog.mdp.session import Limits, Session, View
+from deepprooflog.mdp.session import Session, View
+
+ID = "deepprooflog/Proof-v0"
 
 Observation: TypeAlias = dict[str, NDArray[Any]]
-
-
-def _session(
-    program: Program | str,
-    queries: Sequence[str],
-    labels: Sequence[int] | None,
-    max_depth: int,
-    max_atoms: int,
-    max_actions: int,
-    options: dict[str, Any],
-) -> Session:
-    process = Process(max_depth, options.pop("false_action", True), options.pop("memory", True))
-    limits = Limits(max_atoms, max_actions)
-    return Session(program, queries, labels, process=process, limits=limits, **options)
 
 
 def _spaces(session: Session) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
@@ -76,15 +65,10 @@ class ProofEnv(gymnasium.Env[Any, Any]):
         queries: Sequence[str],
         labels: Sequence[int] | None = None,
         *,
-        max_depth: int = 20,
-        max_atoms: int = 16,
-        max_actions: int = 64,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        self.session = _session(
-            program, queries, labels, max_depth, max_atoms, max_actions, options
-        )
+        self.session = Session(program, queries, labels, **options)
         self.observation_space, self.action_space = _spaces(self.session)
         self.render_mode = render_mode
 
@@ -138,16 +122,10 @@ class ProofVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         queries: Sequence[str],
         labels: Sequence[int] | None = None,
         num_envs: int = 1,
-        *,
-        max_depth: int = 20,
-        max_atoms: int = 16,
-        max_actions: int = 64,
         **options: Any,
     ) -> None:
         self.num_envs = num_envs
-        self.session = _session(
-            program, queries, labels, max_depth, max_atoms, max_actions, options
-        )
+        self.session = Session(program, queries, labels, **options)
         self.single_observation_space, self.single_action_space = _spaces(self.session)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -189,3 +167,11 @@ class ProofVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     def _draw(self) -> torch.Tensor:
         drawn = self.np_random.integers(len(self.session.queries), size=self.num_envs)
         return torch.as_tensor(drawn)
+
+
+if ID not in gymnasium.registry:
+    gymnasium.register(
+        ID,
+        entry_point=f"{__name__}:{ProofEnv.__name__}",
+        vector_entry_point=f"{__name__}:{ProofVectorEnv.__name__}",
+    )

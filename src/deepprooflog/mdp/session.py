@@ -42,8 +42,8 @@ from deepprooflog.relational.goals import PAD, Goals
 class Limits:
     """The declared size of observations."""
 
-    atoms: int = 16
-    actions: int = 64
+    atoms: int
+    actions: int
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,19 @@ class View:
 
 
 class Session:
-    """Labelled queries of a program and the episodes under way."""
+    """Labelled queries of a program and the episodes under way.
+
+    `max_depth`, `false_action` and `memory` are those of `Process`; `max_atoms` and `max_actions`
+    declare the size of observations. `nesting` limits how deep rules nest, `leave_out` keeps a
+    query from using itself as a fact, and `belief` decides neural facts. Every adapter takes these
+    options by these names.
+
+    >>> session = Session("p(X) :- q(X). q(a).", ["p(a)"], max_actions=2, false_action=False)
+    >>> session.begin(torch.tensor([0]), seed=0).mask.tolist()
+    [[True, False]]
+    >>> session.text()
+    ['p(a)']
+    """
 
     def __init__(
         self,
@@ -64,8 +76,11 @@ class Session:
         queries: Sequence[str],
         labels: Sequence[int] | None = None,
         *,
-        process: Process | None = None,
-        limits: Limits | None = None,
+        max_depth: int = 20,
+        max_atoms: int = 16,
+        max_actions: int = 64,
+        false_action: bool = True,
+        memory: bool = True,
         nesting: int | None = None,
         leave_out: bool = False,
         belief: Belief | None = None,
@@ -79,11 +94,12 @@ class Session:
                 f"{len(queries)} queries with {len(given)} labels make no environment",
                 hint="give at least one query, and a label 0 or 1 for each",
             )
+        process = Process(max_depth, false_action, memory)
         database = Database.of(program, nesting=nesting, device=device)
-        self.environment = Environment(database, process or Process(), belief)
+        self.environment = Environment(database, process, belief)
         goals = database.goals(queries, leave_out=leave_out)
         self.queries = Queries(goals, torch.tensor(given, device=device))
-        self.limits = limits or Limits()
+        self.limits = Limits(max_atoms, max_actions)
         self.generator = torch.Generator(device)
         self.state: State | None = None
         self.offered: Actions | None = None

@@ -22,16 +22,16 @@ def torchrl_env(
     queries: Sequence[str],
     labels: Sequence[int] | None = None,
     *,
-    episodes: int = 1,
+    num_envs: int = 1,
     **options: Any,
 ) -> Any:
-    """A `torchrl.envs.EnvBase` with batch size [episodes]; `options` are those of `Session`.
+    """A `torchrl.envs.EnvBase` with batch size [num_envs]; `options` are those of `Session`.
 
     Its tensordicts have `goal`, `successors` and `action_mask`; `proved` says which steps reached
     True.
     """
     session = Session(program, queries, labels, **options)
-    return _env_class()(session, episodes)
+    return _env_class()(session, num_envs)
 
 
 @cache
@@ -53,16 +53,16 @@ def _env_class() -> Any:
     return type("ProofEnv", (base,), methods)
 
 
-def _init(self: Any, session: Session, episodes: int) -> None:
+def _init(self: Any, session: Session, num_envs: int) -> None:
     specs = importlib.import_module("torchrl.data")
     device = session.device
-    self.base.__init__(self, device=device, batch_size=[episodes])
-    self.session, self.episodes = session, episodes
+    self.base.__init__(self, device=device, batch_size=[num_envs])
+    self.session = session
     # Seeds of their own leave the global generators as they are.
     self.queries = torch.Generator().manual_seed(0)
     low, high = session.bounds
     limits, width = session.limits, session.width
-    batch = (episodes,)
+    batch = (num_envs,)
 
     def atoms(*shape: int) -> Any:
         shape = (*batch, *shape, limits.atoms, width)
@@ -90,7 +90,7 @@ def _init(self: Any, session: Session, episodes: int) -> None:
 def _reset(self: Any, tensordict: Any = None, **_: Any) -> Any:
     session: Session = self.session
     count = len(session.queries)
-    query = torch.randint(count, (self.episodes,), generator=self.queries)
+    query = torch.randint(count, tuple(self.batch_size), generator=self.queries)
     which = None if tensordict is None else tensordict.get("_reset", None)
     if which is None or session.state is None:
         seed = int(torch.randint(1 << 31, (), generator=self.queries))
@@ -114,7 +114,7 @@ def _set_seed(self: Any, seed: int | None) -> None:
 
 def _seen(self: Any, view: View, proved: torch.Tensor | None = None) -> Any:
     tensordict = importlib.import_module("tensordict").TensorDict
-    none = torch.zeros((self.episodes, 1), dtype=torch.bool, device=view.mask.device)
+    none = torch.zeros((*self.batch_size, 1), dtype=torch.bool, device=view.mask.device)
     values = {
         "goal": view.goal,
         "successors": view.successors,
