@@ -150,10 +150,10 @@ def scaling(rows: list[dict[str, object]]) -> None:
         "chain(0, _).\nchain(N, S) :- N > 0, step(S, T), M is N - 1, chain(M, T).\n"
     )
     cases = [
-        ("HMM", [2500, 5000, 10000], lambda n: dpl.measure(hmm, f"hmm({word(n)})")),
+        ("HMM", [2500, 5000, 10000], lambda n: dpl.success(hmm, f"hmm({word(n)})")),
         # A link of the chain takes eight goals: four steps in each of two states.
         ("2-state chain of goals", [25000, 50000, 100000],
-         lambda n: dpl.measure(chain, f"chain({n // 8}, a)")),
+         lambda n: dpl.success(chain, f"chain({n // 8}, a)")),
     ]  # fmt: skip
     for name, sizes, run in cases:
         # Sizes take turns, so that a machine that gets slower or faster does so for all of them.

@@ -33,7 +33,7 @@ def taught(model: dpl.Model, batch: Paths, steps: int) -> Value:
     torch.manual_seed(0)
     value = Value()
     optimizer = torch.optim.Adam(value.parameters(), lr=0.02)
-    ((_, ground),) = grounds(batch, model._networks(), model.labels, model.scorer)
+    ((_, ground),) = grounds(batch, model.named_networks(), model.labels, model.scorer)
     assert isinstance(ground, Arena)
     everywhere = torch.arange(len(ground.begin))
     for _ in range(steps):

@@ -77,7 +77,7 @@ def choices() -> None:
         model = dpl.Model(program)
 
         def ask(method: Method, p: dpl.Program = program, q: str = query) -> Success:
-            return dpl.measure(p, q, method=method)
+            return dpl.success(p, q, method=method)
 
         def batch(method: Method, m: dpl.Model = model, q: str = query) -> torch.Tensor:
             return m.log_prob([q], method=method)
@@ -111,7 +111,7 @@ def long_clause() -> None:
         body = ", ".join(f"q(X{i}, X{i + 1})" for i in range(n))
         program = dpl.Program(f"p :- {body}. 0.5 :: q(a, b). 0.5 :: q(b, a).")
         graph, tables = (
-            seconds(lambda m=m, p=program: dpl.measure(p, "p", method=m), 1)
+            seconds(lambda m=m, p=program: dpl.success(p, "p", method=m), 1)
             for m in ("graph", "tabled")
         )
         ratio = "" if before is None else f"  ×{graph / before[0]:.1f} ×{tables / before[1]:.1f}"

@@ -47,7 +47,7 @@ def test_cycles(method: Method) -> None:
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.45, 0.7, 0.9])
 def test_a_branching_process_dies_out(share: float) -> None:
     program = Program(f"{share} :: p :- p, p. {1 - share} :: p.")
-    result = dpl.measure(program, "p")
+    result = dpl.success(program, "p")
     assert result.method == "tabled"
     assert result.lower == pytest.approx(min(1.0, (1 - share) / share), rel=1e-9)
 
@@ -236,7 +236,7 @@ def test_exact_fractions() -> None:
 )  # fmt: skip
 def test_every_error_is_a_prooflog_error(query: str, kind: type[Exception]) -> None:
     program = Program("p(a).")
-    for ask in (dpl.prob, dpl.answers, dpl.bounds, dpl.measure, dpl.provable, dpl.exact_fraction):
+    for ask in (dpl.prob, dpl.answers, dpl.bounds, dpl.success, dpl.provable, dpl.exact_fraction):
         with pytest.raises(kind) as caught:
             ask(program, query)
         assert isinstance(caught.value, dpl.ProofLogError)
@@ -251,5 +251,5 @@ def test_a_trainable_label_counts_with_its_initial_value() -> None:
 
 def test_probabilities_below_the_smallest_float_are_kept_as_logarithms() -> None:
     program = Program("0.5 :: c. p([]). p([_|T]) :- c, p(T).")
-    result = dpl.measure(program, dpl.goal("p(L)", L=[0] * 5000))
+    result = dpl.success(program, dpl.goal("p(L)", L=[0] * 5000))
     assert result.log_lower == pytest.approx(5000 * math.log(0.5), rel=1e-12)

@@ -18,7 +18,7 @@ THROUGH_OTHERS = {
     *("find", "layout", "logistic", "match", "memo", "newton", "order_body"),
     *("parser", "precise", "prediction", "proofs", "raise_iso", "reach", "refusals", "rescale"),
     *("resolve", "rule_formats", "scalars", "slack", "termlevels", "terms", "trainable", "trials"),
-    *("values", "weigh"),
+    *("upper", "values", "weigh"),
 }
 
 

@@ -61,7 +61,7 @@ def test_a_long_list_through_the_step() -> None:
 
 
 def test_a_long_list_walked_to_its_end() -> None:
-    result = dpl.measure(WALK, ask("walk", make_list(range(LONG))))
+    result = dpl.success(WALK, ask("walk", make_list(range(LONG))))
     assert (result.lower, result.exact, result.method) == (1.0, True, "graph")
     assert result.goals == LONG + 2
 
@@ -105,7 +105,7 @@ def test_a_proof_over_a_long_list() -> None:
 
 def test_a_deep_term_through_the_step() -> None:
     program = Program("nat(z). nat(s(X)) :- nat(X).")
-    result = dpl.measure(program, ask("nat", tower(LONG, Atom("z"))))
+    result = dpl.success(program, ask("nat", tower(LONG, Atom("z"))))
     assert (result.lower, result.goals) == (1.0, LONG + 2)
 
 
@@ -146,7 +146,7 @@ def test_deep_terms_are_equal_and_hash_alike() -> None:
 def test_a_chain_of_a_hundred_thousand_goals() -> None:
     """Three goals for each number; 0 is followed by stop, True and a test that fails."""
     program = Program("p(0) :- stop. p(N) :- N > 0, M is N - 1, p(M). 0.5 :: stop.")
-    result = dpl.measure(program, f"p({LONG // 3})")
+    result = dpl.success(program, f"p({LONG // 3})")
     assert result.lower == pytest.approx(0.5, rel=1e-9)
     assert result.goals == 3 * (LONG // 3) + 4
 
@@ -157,16 +157,16 @@ def test_a_two_state_chain() -> None:
         "0.9 :: step(a, a). 0.1 :: step(a, b). 0.3 :: step(b, a). 0.7 :: step(b, b).\n"
         "chain(_, []). chain(S, [_|T]) :- step(S, R), chain(R, T)."
     )
-    result = dpl.measure(program, dpl.goal("chain(a, L)", L=[0] * 20_000))
+    result = dpl.success(program, dpl.goal("chain(a, L)", L=[0] * 20_000))
     assert result.log_lower == pytest.approx(0.0, abs=1e-9)
     assert result.goals == pytest.approx(4 * 20_000, rel=0.01)
 
 
 def test_a_conjunction_of_many_atoms() -> None:
     text = ", ".join(["p"] * 2000)
-    assert dpl.measure(Program("0.5 :: p."), text).log_lower == pytest.approx(2000 * math.log(0.5))
+    assert dpl.success(Program("0.5 :: p."), text).log_lower == pytest.approx(2000 * math.log(0.5))
     body = Program("0.5 :: p.\nq :- " + text + ".")
-    assert dpl.measure(body, "q").log_lower == pytest.approx(2000 * math.log(0.5))
+    assert dpl.success(body, "q").log_lower == pytest.approx(2000 * math.log(0.5))
 
 
 CASINO = (
@@ -195,6 +195,6 @@ def forward(rolls: list[int]) -> float:
 @pytest.mark.parametrize("length", [1, 7, 10_000])
 def test_a_hidden_markov_model(length: int) -> None:
     rolls = np.random.default_rng(0).integers(1, 7, length).tolist()
-    result = dpl.measure(Program(CASINO), dpl.goal("casino(L)", L=rolls))
+    result = dpl.success(Program(CASINO), dpl.goal("casino(L)", L=rolls))
     assert result.exact
     assert result.log_lower == pytest.approx(forward(rolls), rel=1e-11)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deepprooflog.api import (
@@ -11,35 +12,46 @@ from deepprooflog.api import (
     log_answers,
     log_prob,
     measure,
+    predict,
     prob,
     provable,
     solve,
+    success,
 )
 from deepprooflog.errors import (
+    BudgetExceeded,
     DataError,
     Inexact,
     ModelError,
+    Notice,
     ProgramError,
     PrologError,
     ProofLogError,
     SyntaxProblem,
 )
-from deepprooflog.logic.budget import Budget, BudgetExceeded
+from deepprooflog.infer.sample import Sample
+from deepprooflog.infer.success import Success
+from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.goals import GoalBatch, goals
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query, goal
+from deepprooflog.proof.prediction import Prediction
 from deepprooflog.proof.tree import Proof
 
 if TYPE_CHECKING:
     from deepprooflog import kg
-    from deepprooflog.learn import History, fit, losses
+    from deepprooflog.infer.batch import Compiled
+    from deepprooflog.learn import History, Loss, fit, losses
+    from deepprooflog.learn.ppo import Ppo, ppo
+    from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
+    from deepprooflog.learn.smc import smc_loss
     from deepprooflog.model import Model
-    from deepprooflog.proof.prediction import Prediction
     from deepprooflog.recipes.tasks import load
     from deepprooflog.score.clause_weights import ClauseWeights
     from deepprooflog.score.embedding import Embedding
     from deepprooflog.score.leftmost import Leftmost
     from deepprooflog.score.network import Network
+    from deepprooflog.score.scorer import Scorer, Unit
 
 __version__ = "0.1.0.dev0"
 
@@ -47,15 +59,19 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "ClauseWeights",
+    "Compiled",
     "DataError",
     "Embedding",
     "GoalBatch",
     "History",
     "Inexact",
     "Leftmost",
+    "Loss",
     "Model",
     "ModelError",
     "Network",
+    "Notice",
+    "Ppo",
     "Prediction",
     "Program",
     "ProgramError",
@@ -63,7 +79,12 @@ __all__ = [
     "Proof",
     "ProofLogError",
     "Query",
+    "Reinforce",
+    "Sample",
+    "Scorer",
+    "Success",
     "SyntaxProblem",
+    "Unit",
     "answers",
     "bounds",
     "exact_fraction",
@@ -76,33 +97,47 @@ __all__ = [
     "log_prob",
     "losses",
     "measure",
+    "ppo",
+    "predict",
     "prob",
     "provable",
+    "reinforce_loss",
+    "smc_loss",
     "solve",
+    "success",
 ]
 
 # What needs torch is loaded when it is first asked for: labels alone do without.
 _LAZY = {
+    "Compiled": "deepprooflog.infer.batch",
     "History": "deepprooflog.learn",
+    "Loss": "deepprooflog.learn",
     "fit": "deepprooflog.learn",
     "losses": "deepprooflog.learn",
+    "Ppo": "deepprooflog.learn.ppo",
+    "ppo": "deepprooflog.learn.ppo",
+    "Reinforce": "deepprooflog.learn.reinforce",
+    "reinforce_loss": "deepprooflog.learn.reinforce",
+    "smc_loss": "deepprooflog.learn.smc",
     "ClauseWeights": "deepprooflog.score.clause_weights",
     "Embedding": "deepprooflog.score.embedding",
     "Leftmost": "deepprooflog.score.leftmost",
     "Model": "deepprooflog.model",
     "Network": "deepprooflog.score.network",
-    "Prediction": "deepprooflog.proof.prediction",
+    "Scorer": "deepprooflog.score.scorer",
+    "Unit": "deepprooflog.score.scorer",
     "load": "deepprooflog.recipes.tasks",
 }
+_PACKAGES = ("kg",)
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name == "kg":
-        return import_module("deepprooflog.kg")
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,47 +6,34 @@ They need no network and no torch. For programs with networks or an embedding sc
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from deepprooflog.errors import Notice, ProgramError
-from deepprooflog.graph.explore import explore
-from deepprooflog.graph.schedule import schedule
-from deepprooflog.infer.method import Method
-from deepprooflog.infer.semiring import FractionSemiring, evaluate
-from deepprooflog.infer.success import (
-    Success,
-    answer_weights,
-    has_proof,
-    require_exact,
-    success,
-)
+from deepprooflog.errors import Notice
+from deepprooflog.infer.likely import STEPS, By
+from deepprooflog.infer.method import Method, Weigh
+from deepprooflog.infer.success import Success
 from deepprooflog.logic.answers import bindings_text, probability
-from deepprooflog.logic.answers import log_answers as answers_by_log
 from deepprooflog.logic.body import conjunction
-from deepprooflog.logic.budget import Budget, BudgetExceeded, Spending
-from deepprooflog.logic.garbage import no_collection
-from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.budget import Budget, Spending
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.logic.resolve import start
 from deepprooflog.logic.solver import Solver
 from deepprooflog.logic.watch import resident, watched
-from deepprooflog.score.edges import fractions
+from deepprooflog.proof.prediction import Prediction
+from deepprooflog.questions import Questions
 from deepprooflog.score.fixed import fixed_weights
 from deepprooflog.syntax.terms import variables
 
 
-@no_collection()
 def prob(
     program: Program,
     query: str | Query,
-    *,
     budget: Budget | None = None,
+    *,
     method: Method = "auto",
 ) -> float:
     """p_success(query): the sum over its successful derivations of the product of their labels.
@@ -56,15 +43,14 @@ def prob(
 
     Raises `Inexact`, with bounds, when the budget ends first.
     """
-    return probability(log_prob(program, query, budget=budget, method=method))
+    return probability(log_prob(program, query, budget, method=method))
 
 
-@no_collection()
 def log_prob(
     program: Program,
     query: str | Query,
-    *,
     budget: Budget | None = None,
+    *,
     method: Method = "auto",
 ) -> float:
     """log p_success(query), for probabilities below the smallest float too; −inf for 0.
@@ -72,45 +58,60 @@ def log_prob(
     >>> log_prob(Program("1/10^400 :: p."), "p")
     -921.0340371976182
     """
-    result, goal = _measure(program, query, budget, method)
-    return require_exact(result, goal)
+    return _ask(program).log_prob(query, budget, method)
 
 
-@no_collection()
+def success(
+    program: Program,
+    query: str | Query,
+    budget: Budget | None = None,
+    *,
+    method: Method = "auto",
+) -> Success:
+    """p_success(query) with its bounds, the method used and the number of goals.
+
+    >>> result = success(Program("0.4 :: p :- p, p. 0.6 :: p."), "p")
+    >>> result.exact, result.method, result.lower
+    (True, 'tabled', 1.0)
+    """
+    return _ask(program).success(query, budget, method)[0]
+
+
 def measure(
     program: Program,
     query: str | Query,
-    *,
     budget: Budget | None = None,
+    *,
     method: Method = "auto",
 ) -> Success:
-    """p_success(query) with its bounds, the method used and the number of goals."""
-    return _measure(program, query, budget, method)[0]
+    """The former name of `success`."""
+    warnings.warn("dpl.success is called dpl.success", DeprecationWarning, stacklevel=2)
+    return success(program, query, budget, method=method)
 
 
-@no_collection()
 def bounds(
     program: Program,
     query: str | Query,
     budget: Budget | None = None,
+    *,
+    method: Method = "auto",
 ) -> tuple[float, float | None]:
     """Lower and upper bound on p_success(query) within the budget; equal when it is exact.
 
     The upper bound is None where unlabelled alternatives may add up to more than 1.
 
-    >>> bounds(Program("0.5 :: p :- p. 0.25 :: p."), "p", Budget(max_goals=100))
+    >>> bounds(Program("0.5 :: p :- p. 0.25 :: p."), "p", budget=Budget(max_goals=100))
     (0.5, 0.5)
     """
-    result, _ = _measure(program, query, budget, "auto")
+    result = success(program, query, budget, method=method)
     return result.lower, result.upper
 
 
-@no_collection()
 def answers(
     program: Program,
     query: str | Query,
-    *,
     budget: Budget | None = None,
+    *,
     method: Method = "auto",
 ) -> dict[str, float]:
     """The probability of each answer to an open query, as Prolog text, most probable first.
@@ -120,16 +121,15 @@ def answers(
     >>> answers(Program("0.3 :: p(a). 0.7 :: p(b)."), "p(X)")
     {'p(b)': 0.7, 'p(a)': 0.3}
     """
-    found = log_answers(program, query, budget=budget, method=method)
+    found = log_answers(program, query, budget, method=method)
     return {text: probability(log) for text, log in found.items()}
 
 
-@no_collection()
 def log_answers(
     program: Program,
     query: str | Query,
-    *,
     budget: Budget | None = None,
+    *,
     method: Method = "auto",
 ) -> dict[str, float]:
     """The logarithm of the probability of each answer, which no answer is too improbable for.
@@ -137,49 +137,54 @@ def log_answers(
     >>> log_answers(Program("1/10^400 :: p(a). 1 :: p(b)."), "p(X)")
     {'p(b)': 0.0, 'p(a)': -921.0340371976182}
     """
-    with watched(budget) as limits:
-        parsed, goal, interner = _begin(program, query)
-        weights = answer_weights(
-            program, goal, interner, fixed_weights(program), budget=limits, method=method
-        )
-        return answers_by_log(parsed, program, weights)
+    return _ask(program).log_answers(query, budget, method)
 
 
-@no_collection()
-def exact_fraction(
-    program: Program, query: str | Query, *, budget: Budget | None = None
-) -> Fraction:
+def predict(
+    program: Program,
+    query: str | Query,
+    top: int = 1,
+    *,
+    by: By = "answer",
+    steps: int = STEPS,
+    budget: Budget | None = None,
+    method: Method = "auto",
+) -> list[Prediction]:
+    """The most probable answers of an open query, best first, each with its best proof.
+
+    >>> program = Program("0.4 :: p(a). 0.3 :: p(b). 0.3 :: p(X) :- q(X). 1 :: q(b).")
+    >>> [(found.answer, found.probability) for found in predict(program, "p(X)")]
+    [('p(b)', 0.6)]
+    """
+    return _ask(program).predict(query, top, by, steps, budget, method)
+
+
+def exact_fraction(program: Program, query: str | Query, budget: Budget | None = None) -> Fraction:
     """p_success(query) as an exact fraction, where labels are constant and the goal graph finite.
 
     >>> exact_fraction(Program("1/3 :: p :- p. 1/3 :: p."), "p")
     Fraction(1, 2)
     """
-    with watched(budget) as limits:
-        parsed, goal, interner = _begin(program, query)
-        graph = explore(program, [goal], interner, limits)
-        if not graph.complete:
-            raise ProgramError(
-                f"the goal graph of {parsed} is not finite within the budget ({graph.stopped})",
-                hint="exact fractions need a finite goal graph; prob() can table",
-            )
-        weights = fractions(graph.choices)
-        return evaluate(schedule(graph), weights, FractionSemiring())[int(graph.roots[0])]
+    return _ask(program).exact_fraction(query, budget)
 
 
-@no_collection()
-def provable(program: Program, query: str | Query, *, budget: Budget | None = None) -> bool:
+def provable(
+    program: Program,
+    query: str | Query,
+    budget: Budget | None = None,
+    *,
+    method: Method = "auto",
+) -> bool:
     """True when some derivation with nonzero weight succeeds.
 
     >>> provable(Program("p :- p. p :- q. q."), "p")
     True
     """
-    with watched(budget) as limits:
-        _, goal, interner = _begin(program, query)
-        return has_proof(program, goal, interner, fixed_weights(program), budget=limits)
+    return _ask(program).provable(query, budget, method)
 
 
 def solve(
-    program: Program, query: str | Query, *, budget: Budget | None = None
+    program: Program, query: str | Query, budget: Budget | None = None
 ) -> Iterator[dict[str, str]]:
     """The answers in plain SLD order, labels ignored: a dictionary from variable to Prolog text.
 
@@ -237,28 +242,10 @@ def _say_untabled(program: Program, query: Query) -> None:
         )
 
 
-def _begin(program: Program, query: str | Query) -> tuple[Query, Goal, Interner]:
-    parsed = program.query(query)
-    interner = Interner()
-    return parsed, start(parsed.atoms, interner), interner
+def _ask(program: Program) -> Questions:
+    weights = fixed_weights(program)
 
+    def weigh(_: Query) -> Weigh:
+        return weights
 
-def _measure(
-    program: Program, query: str | Query, budget: Budget | None, method: Method
-) -> tuple[Success, Goal]:
-    goal: Goal | None = None
-    try:
-        with watched(budget) as limits:
-            _, goal, interner = _begin(program, query)
-            return _success(program, goal, interner, limits, method), goal
-    except BudgetExceeded as error:
-        if goal is None:
-            raise
-        # The watchdog ended what cannot be ended half-way: nothing is known.
-        return Success(-math.inf, None, False, "graph", 0, error.limit), goal
-
-
-def _success(
-    program: Program, goal: Goal, interner: Interner, budget: Budget | None, method: Method
-) -> Success:
-    return success(program, goal, interner, fixed_weights(program), budget=budget, method=method)
+    return Questions(program, weigh)

@@ -75,7 +75,7 @@ def _grammar() -> None:
     program = dpl.Program(GRAMMAR)
     for n in range(1, 5):
         word = ",".join("a" * n)
-        result = dpl.measure(program, f"s([{word}], [])")
+        result = dpl.success(program, f"s([{word}], [])")
         print(f"p([{word}]) = {result.lower:.6g}   ({result.method})")
 
 
@@ -84,7 +84,7 @@ def _hidden_markov_model() -> None:
     program = dpl.Program(HMM)
     rolls = ",".join("6" if i % 7 < 3 else "low" for i in range(2000))
     begin = time.perf_counter()
-    result = dpl.measure(program, f"game([{rolls}])")
+    result = dpl.success(program, f"game([{rolls}])")
     seconds = time.perf_counter() - begin
     print(f"log p = {result.log_lower:.4f} from {result.goals:,} goals in {seconds:.2f} s")
 

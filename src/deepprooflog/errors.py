@@ -8,7 +8,7 @@ a.pl:1:5: error: unexpected ')'
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deepprooflog.terminal import columns, visible
@@ -89,6 +89,25 @@ class PrologError(ProofLogError):
     def __init__(self, message: str, *, term: object = None, **place: object) -> None:
         super().__init__(message, **place)  # type: ignore[arg-type]
         self.term = term
+
+
+class BudgetExceeded(ProofLogError):
+    """A search used up its budget; `limit` names the limit, `hint` says what to try.
+
+    `found` holds what there was until then, where results come one by one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        limit: str = "max_steps",
+        found: Sequence[Any] = (),
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.limit = limit
+        self.found = found
 
 
 class Inexact(ProofLogError):

@@ -5,9 +5,11 @@ log p_success(q) = log Σ over derivations d of q of  Π p(G_{i+1} | G_i)
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -15,38 +17,27 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from deepprooflog.errors import ModelError, Notice, ProgramError
+from deepprooflog.errors import ModelError, Notice
 from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.infer.bank import tensor_of
 from deepprooflog.infer.batch import Compiled, batch_log_prob, compile_batch
-from deepprooflog.infer.best import best_derivation
-from deepprooflog.infer.likely import STEPS, By, likely_answers
+from deepprooflog.infer.likely import STEPS, By
 from deepprooflog.infer.method import Method
 from deepprooflog.infer.sample import Sample, sample
 from deepprooflog.infer.selection import Select, selection
-from deepprooflog.infer.success import (
-    ABOVE_ONE,
-    OVERLAP_HINT,
-    Success,
-    answer_weights,
-    check_one,
-    require_exact,
-    success,
-)
-from deepprooflog.logic.answers import answers_text, probability
-from deepprooflog.logic.budget import Budget, BudgetExceeded
+from deepprooflog.infer.success import ABOVE_ONE, OVERLAP_HINT, Success, check_one
+from deepprooflog.logic.answers import probability
+from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.goals import GoalBatch
 from deepprooflog.logic.overlap import overlaps
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.logic.resolve import start
 from deepprooflog.logic.watch import PRESERVED, watched
-from deepprooflog.proof.build import Derivation, build_proof
-from deepprooflog.proof.prediction import Prediction, prediction
+from deepprooflog.proof.prediction import Prediction
 from deepprooflog.proof.tree import Proof
+from deepprooflog.questions import Questions
 from deepprooflog.score.edges import edge_table
 from deepprooflog.score.network import Network, capturing
 from deepprooflog.score.parameters import Labels
@@ -90,41 +81,71 @@ class Model(nn.Module):
         self.networks = nn.ModuleDict(
             {n: m if isinstance(m, Network) else Network(m) for n, m in given.items()}
         )
-        for name, network in self._networks().items():
+        for name, network in self.named_networks().items():
             network.check_last_layer(name, wanted[name])
         self.labels = Labels(program)
         self.scorer = scorer if scorer is not None else Unit()
         if self.scorer.weighs_one:
             _warn_of_overlaps(program)
         self.scorer.take_encoders(
-            {n: m.encoder for n, m in self._networks().items() if m.encoder is not None}
+            {n: m.encoder for n, m in self.named_networks().items() if m.encoder is not None}
         )
-
-    @property
-    def device(self) -> torch.device:
-        """Where the parameters are."""
-        return self.labels.device
 
     # -- batches ---------------------------------------------------------------------------------
 
-    def compile(  # type: ignore[override]
+    @overload
+    def compile(
         self,
         goals: Goals,
         budget: Budget | None = None,
         *,
         unfolding: bool = True,
         method: Method = "auto",
-    ) -> Compiled:
+    ) -> Compiled: ...
+
+    @overload
+    def compile(self, **options: Any) -> None: ...
+
+    def compile(
+        self,
+        goals: Goals | None = None,
+        budget: Budget | None = None,
+        *,
+        unfolding: bool = True,
+        method: Method = "auto",
+        **options: Any,
+    ) -> Compiled | None:
         """Build the graphs of a batch once, to be used with `log_prob` many times.
 
         Goals are unfolded from templates where their structure allows it; `unfolding=False` builds
         every goal graph step by step. `method="tabled"` builds tables alone, `"graph"` none.
+
+        Without goals, `torch.nn.Module.compile` with its options: the module's call is compiled.
         """
+        if goals is None:
+            super().compile(**options)
+            return None
+        if options:
+            raise ModelError(
+                f"{next(iter(options))} is an option of torch's compile",
+                hint="model.compile(goals) builds graphs; model.compile(backend=...) has no goals",
+            )
         with watched(budget) as limits:
             return compile_batch(
-                self.program, self._queries(goals), local=self.scorer.local, budget=limits,
+                self.program, self.queries(goals), local=self.scorer.local, budget=limits,
                 unfolding=unfolding and self.scorer.weighs_one, method=method,
             )  # fmt: skip
+
+    def forward(
+        self,
+        goals: Goals | Compiled,
+        budget: Budget | None = None,
+        *,
+        select: Select | None = None,
+        method: Method = "auto",
+    ) -> Float[Tensor, "batch"]:
+        """`log_prob`, so that `model(goals)`, hooks and DistributedDataParallel work."""
+        return self.log_prob(goals, budget, select=select, method=method)
 
     def log_prob(
         self,
@@ -144,88 +165,83 @@ class Model(nn.Module):
                 goals if isinstance(goals, Compiled) else self.compile(goals, limits, method=method)
             )
             select = None if select is None else selection(select, len(compiled))
-            result = batch_log_prob(compiled, self._networks(), self.labels, self.scorer, select)
+            networks = self.named_networks()
+            result = batch_log_prob(compiled, networks, self.labels, self.scorer, select)
             if not capturing():
                 for i in (result.detach() > ABOVE_ONE).nonzero()[:1, 0].tolist():
                     position = i if select is None else int(select[i])
                     check_one(float(result[i].detach()), compiled.describe(position), self.program)
             return result
 
-    # -- single goals ----------------------------------------------------------------------------
+    # -- single queries --------------------------------------------------------------------------
 
     def success(
-        self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
     ) -> Success:
-        """p_success of a goal with its bounds and the method used, without gradients."""
-        state: Goal | None = None
-        try:
-            with watched(budget) as limits:
-                query, state, interner = self._begin(goal)
-                return success(
-                    self.program, state, interner, self._weigh(query), local=self.scorer.local,
-                    budget=limits, method=method,
-                )  # fmt: skip
-        except BudgetExceeded as error:
-            if state is None:
-                raise
-            # The watchdog ended what cannot be ended half-way: nothing is known.
-            return Success(-math.inf, None, False, "graph", 0, error.limit)
+        """p_success of a query with its bounds and the method used, without gradients."""
+        return self.questions.success(query, budget, method)[0]
 
     def prob(
-        self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
     ) -> float:
-        """p_success of a goal; raises `Inexact` when the budget ends first."""
-        query, state, _ = self._begin(goal)
-        return probability(require_exact(self.success(query, budget, method=method), state))
+        """p_success of a query; raises `Inexact` when the budget ends first."""
+        return probability(self.questions.log_prob(query, budget, method))
 
     def bounds(
-        self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
     ) -> tuple[float, float | None]:
         """Lower and upper bound on p_success within the budget."""
-        result = self.success(goal, budget, method=method)
+        result = self.success(query, budget, method=method)
         return result.lower, result.upper
 
     def answers(
-        self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
     ) -> dict[str, float]:
-        """The probability of each answer to an open goal, most probable first.
+        """The probability of each answer to an open query, most probable first.
 
         Under a scorer that renormalises, an answer's probability differs from that of the ground
-        goal: it is the weight of the derivations of the open goal that end in it.
+        query: it is the weight of the derivations of the open query that end in it.
         """
-        with watched(budget) as limits:
-            query, state, interner = self._begin(goal)
-            found = answer_weights(
-                self.program, state, interner, self._weigh(query), local=self.scorer.local,
-                budget=limits, method=method,
-            )  # fmt: skip
-            return answers_text(query, self.program, found)
+        found = self.log_answers(query, budget, method=method)
+        return {text: probability(log) for text, log in found.items()}
+
+    def log_answers(
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> dict[str, float]:
+        """The logarithm of the probability of each answer."""
+        return self.questions.log_answers(query, budget, method)
+
+    def provable(
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> bool:
+        """True when some derivation of a query with nonzero weight succeeds."""
+        return self.questions.provable(query, budget, method)
+
+    def exact_fraction(self, query: str | Query, budget: Budget | None = None) -> Fraction:
+        """p_success as an exact fraction, where constant labels alone decide it.
+
+        >>> Model(Program("1/3 :: p :- p. 1/3 :: p.")).exact_fraction("p")
+        Fraction(1, 2)
+        """
+        return self.questions.exact_fraction(query, budget)
 
     def best_proof(
-        self, goal: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
     ) -> Proof:
-        """The most probable derivation of a goal, as a proof tree."""
-        with watched(budget) as limits:
-            query, state, interner = self._begin(goal)
-            best = best_derivation(
-                self.program, state, interner, self._weigh(query), local=self.scorer.local,
-                weighs_one=self.scorer.weighs_one, budget=limits, method=method,
-            )  # fmt: skip
-            if best is None:
-                raise ProgramError(f"{query} has no proof")
-            return build_proof(self.program, query, Derivation(best.choices, best.log_weights))
+        """The most probable derivation of a query, as a proof tree."""
+        return self.questions.best_proof(query, budget, method)
 
     def predict(
         self,
-        goal: str | Query,
+        query: str | Query,
         top: int = 1,
         *,
         by: By = "answer",
-        budget: Budget | None = None,
         steps: int = STEPS,
+        budget: Budget | None = None,
         method: Method = "auto",
     ) -> list[Prediction]:
-        """The most probable answers of an open goal, best first, each with its best proof.
+        """The most probable answers of an open query, best first, each with its best proof.
 
         An answer's probability sums over its derivations. The search is exact, also where answers
         are far too many to list; when `steps` or the budget's seconds end it early, the last
@@ -235,17 +251,11 @@ class Model(nn.Module):
         >>> [(p.answer, p.probability, p.proof.probability) for p in model.predict("p(X)")]
         [('p(b)', 0.6, 0.3)]
         """
-        with watched(budget) as limits:
-            query, state, interner = self._begin(goal)
-            found = likely_answers(
-                self.program, state, interner, self._weigh(query), top=top, by=by,
-                local=self.scorer.local, budget=limits, steps=steps, method=method,
-            )  # fmt: skip
-            return [prediction(self.program, query, one) for one in found]
+        return self.questions.predict(query, top, by, steps, budget, method)
 
     def sample(
         self,
-        goal: str | Query,
+        query: str | Query,
         n: int = 1,
         *,
         seed: int | None = None,
@@ -258,30 +268,36 @@ class Model(nn.Module):
         When the budget ends first, `BudgetExceeded` holds those drawn so far in `found`.
         """
         with watched(budget) as limits:
-            query, state, interner = self._begin(goal)
+            parsed, goal, interner = self.questions.begin(query)
             return sample(
-                self.program, state, interner, self._weigh(query), n, seed=seed,
+                self.program, goal, interner, QueryWeights(self, parsed), n, seed=seed,
                 max_depth=max_depth, memory=memory, budget=limits,
             )  # fmt: skip
 
-    # -- inside ----------------------------------------------------------------------------------
+    # -- parts -----------------------------------------------------------------------------------
 
-    def _queries(self, goals: Goals) -> list[Query]:
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.labels.device
+
+    def named_networks(self) -> dict[str, Network]:
+        """The networks by the names that the program gives them."""
+        return {n: m for n, m in self.networks.items() if isinstance(m, Network)}
+
+    def queries(self, goals: Goals) -> list[Query]:
+        """Goals, of any form, as queries read with the program's operators."""
         if isinstance(goals, GoalBatch):
             return list(goals.read(self.program))
         many = [goals] if isinstance(goals, str | Query) else list(goals)
         return [self.program.query(g) for g in many]
 
-    def _begin(self, goal: str | Query) -> tuple[Query, Goal, Interner]:
-        query = self.program.query(goal)
-        interner = Interner()
-        return query, start(query.atoms, interner), interner
-
-    def _networks(self) -> dict[str, Network]:
-        return {n: m for n, m in self.networks.items() if isinstance(m, Network)}
-
-    def _weigh(self, query: Query) -> Weigher:
-        return Weigher(self, query)
+    @property
+    def questions(self) -> Questions:
+        """What is asked about single queries, with the weights as they are."""
+        scorer = self.scorer
+        weigh = partial(QueryWeights, self)
+        return Questions(self.program, weigh, scorer.local, scorer.weighs_one)
 
 
 def _warn_of_overlaps(program: Program) -> None:
@@ -294,7 +310,7 @@ def _warn_of_overlaps(program: Program) -> None:
         )
 
 
-class Weigher:
+class QueryWeights:
     """A model's weights for the edges of one query's graphs, without gradients."""
 
     def __init__(self, model: Model, query: Query) -> None:
@@ -309,7 +325,7 @@ class Weigher:
         slots = np.arange(len(self.bank), dtype=np.int64)[None, :]
         asked = [Asked(edge_table(choices), graph, slots)]
         with torch.no_grad():
-            weights = edge_weights(asked, self.bank, model._networks(), model.labels, model.scorer)[
-                0
-            ]
+            weights = edge_weights(
+                asked, self.bank, model.named_networks(), model.labels, model.scorer
+            )[0]
         return weights[:, 0].cpu().numpy()

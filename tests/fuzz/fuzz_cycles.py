@@ -68,7 +68,7 @@ def _values(chain: Chain, number: int) -> tuple[bool, str]:
     if dpl.exact_fraction(program, "p0") != x:
         return False, f"{case}: exact_fraction is not {x}"
     for method in ("graph", "tabled"):
-        found = dpl.measure(program, "p0", method=method)
+        found = dpl.success(program, "p0", method=method)
         if not x:
             if found.lower != 0 or not found.exact:
                 return False, f"{case}: {method} gives {found} for 0"

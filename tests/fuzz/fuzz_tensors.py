@@ -211,7 +211,8 @@ def particles(case: Case, rng: random.Random) -> str | None:
     for form in forms:
         batch = paths(model, _goals(case), form=form)
         found = torch.zeros(len(some), dtype=torch.float64)
-        for where, ground in grounds(batch, model._networks(), model.labels, model.scorer, some):
+        networks = model.named_networks()
+        for where, ground in grounds(batch, networks, model.labels, model.scorer, some):
             assert isinstance(ground, Arena)
             found[torch.as_tensor(where)] = _solved(ground).detach()
         wrong = _differ(found, expected[some])

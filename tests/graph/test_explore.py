@@ -161,7 +161,7 @@ def test_nothing_is_lost_between_found_and_open() -> None:
     """Found and open mass add up: 0.5 is found in each of the first goals, the rest is open."""
     program = Program("0.5 :: walk(N) :- M is N + 1, walk(M). 0.5 :: walk(_).")
     for depth in (3, 5, 9):
-        found = dpl.measure(program, "walk(0)", budget=Budget(max_depth=depth), method="graph")
+        found = dpl.success(program, "walk(0)", budget=Budget(max_depth=depth), method="graph")
         halves = (depth + 1) // 2
         assert found.lower == pytest.approx(1 - 0.5**halves)
         assert found.upper == 1.0
@@ -241,7 +241,7 @@ def test_a_fold_over_choices_has_the_right_value(method: Method) -> None:
         "0.5 :: bit(0). 0.5 :: bit(1).\n"
         "sum([], 0). sum([_|Xs], S) :- sum(Xs, T), bit(B), S is B + T."
     )
-    result = dpl.measure(program, dpl.goal("sum(L, 25)", L=[0] * 60), method=method)
+    result = dpl.success(program, dpl.goal("sum(L, 25)", L=[0] * 60), method=method)
     assert result.exact
     assert result.lower == pytest.approx(math.comb(60, 25) / 2**60, rel=1e-11)
 

@@ -41,7 +41,7 @@ def walk_log(n: int, start: int, up: Fraction, down: Fraction) -> float:
 def test_walks_against_the_drift(n: int, start: int, up: str, down: str) -> None:
     program = walk(n, up, down)
     expected = walk_log(n, start, Fraction(up), Fraction(down))
-    found = dpl.measure(program, f"walk({start})")
+    found = dpl.success(program, f"walk({start})")
     assert found.exact
     assert abs(found.log_lower - expected) <= found.error + 1e-14 * n
     assert found.error < 1e-10
@@ -96,7 +96,7 @@ def test_loops_of_weight_close_to_one(zeros: int, method: str) -> None:
         (f"{loop} :: p :- q, p. {rest} / 4 :: p. 1 :: q.", 0.25),
     ]:
         program = dpl.Program(text)
-        found = dpl.measure(program, "p", method=method)  # type: ignore[arg-type]
+        found = dpl.success(program, "p", method=method)  # type: ignore[arg-type]
         assert found.exact and found.error < 1e-9
         assert found.lower == pytest.approx(value, rel=1e-13)
         assert dpl.prob(program, "p") <= 1
@@ -136,7 +136,7 @@ def test_nearly_critical_branching(pi: str) -> None:
     share = Fraction(pi)
     program = dpl.Program(f"{pi} :: p :- p, p. 1 - {pi} :: p.")
     expected = float(min(Fraction(1), (1 - share) / share))
-    found = dpl.measure(program, "p")
+    found = dpl.success(program, "p")
     assert found.exact and found.error <= 1e-9
     assert found.lower == pytest.approx(expected, rel=1e-14 + found.error)
     assert dpl.prob(program, "p") == pytest.approx(expected, rel=1e-12)
@@ -177,7 +177,7 @@ def test_rounding_that_hides_the_value_is_said() -> None:
     text = f"p :- r, p. p :- r, p. p :- s. {label} :: r. 1/{10**13} :: s."
     program = dpl.Program(text)
     assert dpl.exact_fraction(program, "p") == Fraction(1, 2)
-    found = dpl.measure(program, "p", method="graph")
+    found = dpl.success(program, "p", method="graph")
     assert not found.exact and found.stopped is None
     assert found.lower <= 0.5 and (found.upper is None or found.upper >= 0.5)
     with pytest.raises(dpl.Inexact, match="rounding") as caught:
@@ -240,5 +240,5 @@ def test_guarded_alternatives_are_no_overlap(n: int) -> None:
         f"w(N) :- N >= {n}. w(0) :- fail. w(N) :- N > 0, N < {n}, s(D), M is N + D, w(M). "
         "0.5 :: s(1). 0.5 :: s(-1)."
     )
-    found = dpl.measure(program, f"w({n // 4})")
+    found = dpl.success(program, f"w({n // 4})")
     assert found.exact and found.lower == pytest.approx(0.25, rel=1e-9)

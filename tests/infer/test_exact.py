@@ -83,7 +83,7 @@ def _label(choice: object) -> float:
 def test_bounds_hold_the_exact_value(case: Labelled, most: int) -> None:
     program = dpl.Program(case.text)
     value = chain_values(case)[0]
-    result = dpl.measure(program, "p0", budget=dpl.Budget(max_goals=most), method="graph")
+    result = dpl.success(program, "p0", budget=dpl.Budget(max_goals=most), method="graph")
     assert result.lower <= value + 1e-12
     assert result.upper is not None
     assert result.upper >= value - 1e-12
@@ -126,7 +126,7 @@ def test_values_below_the_range_of_floats() -> None:
     program = dpl.Program(CYCLE + " 0.001 :: c(N) :- N > 0, M is N - 1, c(M). 0.999 :: c(0) :- a.")
     expected = 1000 * math.log(0.001) + math.log(0.999) + math.log(2 / 3)
     assert dpl.Model(program).log_prob(["c(1000)"]).item() == pytest.approx(expected, rel=1e-12)
-    assert dpl.measure(program, "c(1000)").log_lower == pytest.approx(expected, rel=1e-12)
+    assert dpl.success(program, "c(1000)").log_lower == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("method", ["graph", "tabled"])

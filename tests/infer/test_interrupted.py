@@ -81,7 +81,7 @@ def test_bounds_hold(text: str, query: str, method: str) -> None:
         pytest.skip("its goal graph has no end")
     program = dpl.Program(text)
     truth = dpl.prob(program, query)
-    results = every_line(lambda: dpl.measure(program, query, method=method), 23)  # type: ignore[arg-type]
+    results = every_line(lambda: dpl.success(program, query, method=method), 23)  # type: ignore[arg-type]
     known = 0
     for result in results:
         if isinstance(result, BudgetExceeded):

@@ -93,14 +93,14 @@ def how_many(digits: int, total: int) -> int:
 def test_small_graphs_never_see_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Counted(monkeypatch)
     program = dpl.Program("0.5 :: p :- q. 0.5 :: p. 0.5 :: q.")
-    assert dpl.measure(program, "p").method == "graph"
+    assert dpl.success(program, "p").method == "graph"
     assert [type(one) for one in counted.made] == [Exploration]
 
 
 @pytest.mark.parametrize("n", [14, 30, 60])
 def test_a_grammar_is_tabled_after_one_turn(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Counted(monkeypatch)
-    result = dpl.measure(dpl.Program(as_dcg(RNA)), f"s([{','.join(bases(n))}], [])")
+    result = dpl.success(dpl.Program(as_dcg(RNA)), f"s([{','.join(bases(n))}], [])")
     assert (result.method, result.exact) == ("tabled", True)
     # The graph of 14 bases has some hundred thousand goals.
     graph, table = counted.made
@@ -217,7 +217,7 @@ def test_a_narrow_graph_is_left_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
         "0.5 :: step(a, a). 0.5 :: step(a, b). 0.5 :: step(b, a). 0.5 :: step(b, b).\n"
         "chain(0, _). chain(N, S) :- N > 0, step(S, T), M is N - 1, chain(M, T).\n"
     )
-    assert dpl.measure(program, "chain(2000, a)").method == "graph"
+    assert dpl.success(program, "chain(2000, a)").method == "graph"
     graph, table = counted.made
     assert graph.work > 8 * FIRST
     assert table.work <= graph.work / NARROW + 100
@@ -227,7 +227,7 @@ def test_a_long_derivation_with_small_tables_is_tabled(monkeypatch: pytest.Monke
     """A narrow graph may be exponentially long: tables get their share of it in time."""
     counted = Counted(monkeypatch)
     program = dpl.Program("t(0) :- a. t(N) :- N > 0, M is N - 1, t(M), t(M). 0.999999 :: a.")
-    result = dpl.measure(program, "t(18)")
+    result = dpl.success(program, "t(18)")
     assert result.method == "tabled"
     assert result.log_lower == pytest.approx(2**18 * math.log(0.999999), rel=1e-9)
     assert counted.work < 20 * FIRST

@@ -23,7 +23,7 @@ def test_a_branching_process_dies_out(percent: int) -> None:
     program = dpl.Program(f"{pi} :: p :- p, p. {1 - pi:.2f} :: p.")
     expected = min(1.0, (1 - pi) / pi) if pi else 1.0
     assert dpl.prob(program, "p") == pytest.approx(expected, rel=1e-9)
-    assert dpl.measure(program, "p").method == "tabled"
+    assert dpl.success(program, "p").method == "tabled"
     log = dpl.Model(program).log_prob(["p", "p, p"]).exp().tolist()
     assert log == pytest.approx([expected, expected**2], rel=1e-9)
 

@@ -79,7 +79,7 @@ def test_whoever_wins_the_value_is_one(program: Labelled, first: int) -> None:
         value = sum(float(log[u]) for u in written.table.answers.values())
         assert dpl.prob(read, "p0", method="tabled") == pytest.approx(graph, rel=1e-9)
         if graph > 0:
-            assert value == pytest.approx(dpl.measure(read, "p0").log_lower, rel=1e-9, abs=1e-9)
+            assert value == pytest.approx(dpl.success(read, "p0").log_lower, rel=1e-9, abs=1e-9)
     else:
         assert written.graph is not None
         assert written.graph.complete
@@ -107,6 +107,6 @@ def test_a_first_turn_of_any_length(first: int) -> None:
         assert table is not None
         log = solve(table.system, fixed_weights(program)(table.calls, table.system.choices))
         assert float(log[next(iter(table.answers.values()))]) == pytest.approx(
-            dpl.measure(program, query).log_lower
+            dpl.success(program, query).log_lower
         )
         assert dpl.prob(program, query) == pytest.approx(value, rel=1e-9)

@@ -32,7 +32,7 @@ def test_one_with_several_leaves_none(test: str) -> None:
     """reverse/2 has more than one solution where its first argument is open."""
     program = dpl.Program(f"0.5 :: walk(N) :- M is N + 1, walk(M), {test}. 0.5 :: walk(_) :- fail.")
     budget = dpl.Budget(max_goals=10)
-    assert dpl.measure(program, "walk(0)", budget=budget, method="graph").upper is None
+    assert dpl.success(program, "walk(0)", budget=budget, method="graph").upper is None
 
 
 def test_the_tables_of_builtins_say_it() -> None:

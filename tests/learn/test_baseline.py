@@ -48,7 +48,7 @@ def learned(model: dpl.Model, batch: Paths) -> Value:
     """A value network taught by Bellman's equation alone."""
     value = Value()
     optimizer = torch.optim.Adam(value.parameters(), lr=0.02)
-    ((_, arena),) = grounds(batch, model._networks(), model.labels, model.scorer)
+    ((_, arena),) = grounds(batch, model.named_networks(), model.labels, model.scorer)
     assert isinstance(arena, Arena)
     for _ in range(200):
         optimizer.zero_grad()

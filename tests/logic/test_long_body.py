@@ -69,7 +69,7 @@ def test_pieces_change_no_goal_and_no_step(seed: int) -> None:
     assert packed.interner.pieces.all
     same_graph(packed.graph(), plain.graph(), packed.interner)
     tables = [
-        dpl.measure(program, "s(a)", method=method, budget=dpl.Budget(max_goals=400))
+        dpl.success(program, "s(a)", method=method, budget=dpl.Budget(max_goals=400))
         for method in ("auto", "tabled")
     ]
     if all(t.exact for t in tables):
@@ -102,7 +102,7 @@ def test_a_long_clause_has_the_right_value_and_a_proof() -> None:
     program = dpl.Program(chain(n))
     for method in ("auto", "graph", "tabled"):
         # Both states may begin: two derivations of an open first call.
-        assert dpl.measure(program, "p", method=method).lower == pytest.approx(a + b, rel=1e-9)
+        assert dpl.success(program, "p", method=method).lower == pytest.approx(a + b, rel=1e-9)
     proof = dpl.Model(program).best_proof("p")
     assert proof.check()
     assert len(proof.nodes) >= n

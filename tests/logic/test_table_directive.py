@@ -25,12 +25,12 @@ asks(X) :- path(a, X).
 def test_tables_are_used_where_they_are_asked_for() -> None:
     program = dpl.Program(PATH)
     for query in ("path(a, c)", "asks(c)"):
-        result = dpl.measure(program, query)
+        result = dpl.success(program, query)
         assert (result.method, result.exact) == ("tabled", True)
         assert result.lower == pytest.approx(2 / 7, rel=1e-12)
-    assert dpl.measure(program, "other").method == "graph"
+    assert dpl.success(program, "other").method == "graph"
     assert (
-        dpl.measure(program, "asks(c)", method="graph", budget=dpl.Budget(max_goals=50)).method
+        dpl.success(program, "asks(c)", method="graph", budget=dpl.Budget(max_goals=50)).method
         == "graph"
     )
     model = dpl.Model(program)

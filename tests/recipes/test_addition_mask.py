@@ -129,7 +129,7 @@ def test_masked_rollouts_never_fail(total: int) -> None:
     values = {"X": images[:2], "Y": images[2:], "Z": list(written(total, 2))}
     goal = dpl.goal("sum(X, Y, Z)", **values)
     batch = paths(masked, [goal], form="steps")
-    networks = masked._networks()
+    networks = masked.named_networks()
     [(_, ground)] = grounds(batch, networks, masked.labels, masked.scorer)
     drawn = rollouts(ground, Reinforce(rollouts=40), torch.Generator().manual_seed(1))
     assert bool(drawn.success.all())

@@ -96,8 +96,8 @@ def tabled_log_prob(model: dpl.Model, query: str) -> Tensor:
 def test_answers_by_tables_are_those_by_the_graph(seed: int) -> None:
     program = dpl.Program(TREE)
     model = dpl.Model(program, scorer=LeftmostNetwork(program, local=True, seed=seed))
-    query, state, interner = model._begin("s(X, Y)")
-    weigh = model._weigh(query)
+    query, state, interner = model.questions.begin("s(X, Y)")
+    weigh = model.questions.weigh(query)
     found = {
         method: answer_weights(program, state, interner, weigh, method=method)
         for method in ("graph", "tabled")
@@ -173,12 +173,12 @@ def test_an_unfinished_table_is_a_lower_bound() -> None:
     """A call whose clauses were not all met has no weights yet: they would be too large."""
     program = dpl.Program(TREE)
     model = dpl.Model(program, scorer=LeftmostNetwork(program, local=True))
-    query, state, interner = model._begin("s(a, e)")
+    query, state, interner = model.questions.begin("s(a, e)")
     exact = model.prob("s(a, e)")
     for most in range(1, 30):
         found = success(
-            program, state, interner, model._weigh(query), budget=dpl.Budget(max_goals=most),
-            method="tabled",
+            program, state, interner, model.questions.weigh(query),
+            budget=dpl.Budget(max_goals=most), method="tabled",
         )  # fmt: skip
         assert found.lower <= exact * (1 + 1e-12)
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
 from typing import NoReturn
 
+from deepprooflog import __version__
 from deepprooflog.cli import answers, demo, evaluate, explain, prob, prove, query, solve, train
 from deepprooflog.cli.arguments import limits
 from deepprooflog.cli.notices import notices_as_notes
@@ -37,20 +38,6 @@ class Parser(argparse.ArgumentParser):
         super().error(visible(message, keep=""))
 
 
-class Version(argparse.Action):
-    """Look the version up only when asked: that takes longer than the rest of start-up."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib import metadata
-
-        try:
-            version = metadata.version("deepprooflog")
-        except metadata.PackageNotFoundError:
-            version = "(run from its source, not installed)"
-        print(f"dprl {version}")
-        parser.exit()
-
-
 def parser() -> argparse.ArgumentParser:
     """The whole command line as one argparse tree."""
     root = Parser(
@@ -60,7 +47,10 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    root.add_argument("--version", action=Version, nargs=0, help="the version, and nothing else")
+    root.add_argument(
+        "--version", action="version", version=f"dprl {__version__}",
+        help="the version, and nothing else",
+    )  # fmt: skip
     commands = root.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add_parser(commands)

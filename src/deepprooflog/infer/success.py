@@ -134,10 +134,12 @@ def has_proof(
     interner: Interner,
     weigh: Weigh,
     *,
+    local: bool = True,
     budget: Budget | None = None,
+    method: Method = "auto",
 ) -> bool:
     """True when some derivation has a weight; raises Inexact when none was met in time."""
-    written = write_down(program, goal, interner, budget=budget)
+    written = write_down(program, goal, interner, local=local, budget=budget, method=method)
     if written.graph is not None:
         graph = written.graph
         weights = [bool(w > -math.inf) for w in weigh(graph, graph.choices)]

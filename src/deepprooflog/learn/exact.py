@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -25,11 +24,12 @@ from deepprooflog.learn.examples import (
     log_probabilities,
 )
 from deepprooflog.learn.losses import Impossible
+from deepprooflog.learn.results import History
 from deepprooflog.logic.budget import Budget
 from deepprooflog.model import Model
 from deepprooflog.terminal import Own
 
-Loss = str | Callable[[Tensor, Tensor], Tensor]
+LossFunction = str | Callable[[Tensor, Tensor], Tensor]
 """nll, linear, cross_entropy, or a function of log p and y."""
 Optimizer = str | Callable[[Sequence[torch.nn.Parameter]], torch.optim.Optimizer]
 """adam, lbfgs, or a function of the parameters."""
@@ -39,21 +39,11 @@ Callback = Callable[[int, float], object]
 REST = 3
 
 
-@dataclass(frozen=True)
-class History:
-    """What a fit did: the mean loss of each epoch, as each of its steps found it."""
-
-    losses: tuple[float, ...]
-    converged: bool  # the loss came to rest within the tolerance
-    skipped: int  # examples of the last epoch that the model held impossible
-    seconds: float
-
-
 def fit(
     model: Model,
     data: Data,
     *,
-    loss: Loss = "nll",
+    loss: LossFunction = "nll",
     given: Goal | Sequence[Goal] | None = None,
     epochs: int = 100,
     lr: float | None = None,
@@ -148,7 +138,9 @@ Objective = Callable[[Tensor], tuple[Tensor, float, float, int]]
 """Of a batch: its mean loss to descend; weighted sum of losses; weight; examples left out."""
 
 
-def _objective(model: Model, examples: Examples, loss: Loss, impossible: Impossible) -> Objective:
+def _objective(
+    model: Model, examples: Examples, loss: LossFunction, impossible: Impossible
+) -> Objective:
     per_example = _per_example(loss)
 
     def objective(batch: Tensor) -> tuple[Tensor, float, float, int]:
@@ -171,7 +163,7 @@ def _objective(model: Model, examples: Examples, loss: Loss, impossible: Impossi
     return objective
 
 
-def _per_example(loss: Loss) -> Callable[[Tensor, Tensor], Tensor]:
+def _per_example(loss: LossFunction) -> Callable[[Tensor, Tensor], Tensor]:
     if not isinstance(loss, str):
         return loss
     if loss == "linear":

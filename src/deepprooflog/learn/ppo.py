@@ -10,6 +10,7 @@ of minibatches; they end early once the policy has moved too far from the one th
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ from deepprooflog.learn.on_policy import (
     train,
 )
 from deepprooflog.learn.options import MOST, option
+from deepprooflog.learn.results import History
 from deepprooflog.learn.rollout import Rollout
 from deepprooflog.mdp.environment import Environment
 from deepprooflog.mdp.policy import Policy, entropy, log_prob
@@ -183,6 +185,9 @@ def ppo(
     queries: QuerySource,
     settings: Ppo | None = None,
     callback: Callable[[Report], object] | None = None,
-) -> list[Report]:
-    """Train a policy by PPO."""
-    return train(ppo_learner(environment, policy, settings), queries, callback)
+) -> History:
+    """Train a policy by PPO; the history has a report of each iteration as its diagnostics."""
+    began = time.perf_counter()
+    reports = train(ppo_learner(environment, policy, settings), queries, callback)
+    losses = tuple(report.losses.policy for report in reports)
+    return History(losses, False, 0, time.perf_counter() - began, tuple(reports))

@@ -34,6 +34,7 @@ from deepprooflog.infer.paths import Paths, grounds
 from deepprooflog.infer.smc import PATIENCE
 from deepprooflog.learn.baseline import MovingAverage, Value
 from deepprooflog.learn.losses import log_complement
+from deepprooflog.learn.results import Loss
 from deepprooflog.learn.smc import paths
 from deepprooflog.model import Goals, Model
 from deepprooflog.score.segments import segment_logsumexp
@@ -244,11 +245,17 @@ def reinforce_loss(
     y: Sequence[float] | Tensor | None = None,
     select: Sequence[int] | Tensor | None = None,
     generator: torch.Generator | None = None,
-) -> tuple[Float[Tensor, ""], Float[Tensor, "queries"], Report]:
+) -> Loss:
     """A loss to minimise, the estimates of log p_success, and how the rollouts fared.
 
     `y` are the labels of the (selected) queries, 1 by default. Only the loss's gradient means
     something; what it estimates is in the report. A `Value` baseline is trained by the same loss.
+
+    >>> from deepprooflog.logic.program import Program
+    >>> model = Model(Program("t(0.3) :: p(a). t(0.7) :: p(b). q :- p(a)."))
+    >>> found = reinforce_loss(model, ["q"])
+    >>> round(found.log_prob.exp().item(), 6), found.diagnostics.succeeded
+    (0.3, 1.0)
     """
     settings = settings or Reinforce()
     if settings.critic and not isinstance(baseline, Value):
@@ -256,7 +263,8 @@ def reinforce_loss(
     batch = goals if isinstance(goals, Paths) else paths(model, goals)
     values, logs, drawn_all, places = [], [], [], []
     value_loss = model.labels.logits.new_zeros(())
-    for where, ground in grounds(batch, model._networks(), model.labels, model.scorer, select):
+    networks = model.named_networks()
+    for where, ground in grounds(batch, networks, model.labels, model.scorer, select):
         drawn = rollouts(ground, settings, generator)
         steps = behaviour(drawn)
         value, log_p = surrogate(drawn, steps, settings, baseline)
@@ -280,7 +288,7 @@ def reinforce_loss(
         cut_off=sum(int(d.cut_off.sum()) for d in drawn_all),
         value_loss=float(value_loss.detach()),
     )
-    return loss, log_p, report
+    return Loss(loss, log_p, report)
 
 
 def _signs(y: Sequence[float] | Tensor | None, log_p: Tensor, settings: Reinforce) -> Tensor:
@@ -326,14 +334,14 @@ def reinforce(
         order = torch.randperm(len(batch), generator=generator)
         for begin in range(0, len(batch), settings.batch):
             which = order[begin : begin + settings.batch]
-            loss, _, report = reinforce_loss(
+            found = reinforce_loss(
                 model, batch, settings, baseline=baseline, select=which, generator=generator,
                 y=None if labels is None else labels[which],
             )  # fmt: skip
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            found.loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-            total += float(report.returns.sum())
+            total += float(found.diagnostics.returns.sum())
         history.append(total / len(batch))
         if callback is not None and callback(epoch, history[-1]) is True:
             break

@@ -21,6 +21,7 @@ from deepprooflog.infer.particles import LookAhead
 from deepprooflog.infer.paths import Form, Paths, grounds, prepare
 from deepprooflog.infer.selection import Select
 from deepprooflog.infer.smc import Survivors, smc
+from deepprooflog.learn.results import Loss
 from deepprooflog.logic.budget import Budget
 from deepprooflog.model import Goals, Model
 
@@ -54,7 +55,7 @@ class Diagnostics:
 
 def paths(model: Model, goals: Goals, budget: Budget | None = None, form: Form = "auto") -> Paths:
     """Unfold a batch of goals once, for `smc_loss` and `reinforce_loss` to use many times."""
-    queries = model._queries(goals)
+    queries = model.queries(goals)
     unfolding = model.scorer.weighs_one
     return prepare(model.program, queries, unfolding=unfolding, budget=budget, form=form)
 
@@ -85,7 +86,8 @@ def smc_log_prob(
     batch = goals if isinstance(goals, Paths) else paths(model, goals)
     places: list[Ints] = []
     found: list[Survivors] = []
-    for where, ground in grounds(batch, model._networks(), model.labels, model.scorer, select):
+    networks = model.named_networks()
+    for where, ground in grounds(batch, networks, model.labels, model.scorer, select):
         found.append(
             smc(ground, particles, generator=generator, resample_below=resample_below,
                 look_ahead=look_ahead, backward=backward, max_steps=max_steps)
@@ -121,10 +123,16 @@ def smc_loss(
     look_ahead: LookAhead | None = None,
     backward: bool = False,
     max_steps: int = 100_000,
-) -> tuple[Float[Tensor, ""], Float[Tensor, "queries"], Diagnostics]:
+) -> Loss:
     """Mean −log p̂ over the queries that particles proved, the estimates, and how they fared.
 
     Queries that no particle proved are left out of the mean; `Diagnostics.lost` counts them.
+
+    >>> from deepprooflog.logic.program import Program
+    >>> model = Model(Program("t(0.3) :: p(a). t(0.7) :: p(b). q :- p(a)."))
+    >>> found = smc_loss(model, ["q"])
+    >>> round(found.log_prob.exp().item(), 6), found.diagnostics.lost
+    (0.3, 0)
     """
     log_p, found = smc_log_prob(
         model, goals, particles, select=select, generator=generator,
@@ -133,4 +141,4 @@ def smc_loss(
     )  # fmt: skip
     proved = log_p.detach() > -torch.inf
     loss = -torch.where(proved, log_p, 0.0).sum() / max(len(log_p) - found.lost, 1)
-    return loss, log_p, found
+    return Loss(loss, log_p, found)

@@ -6,30 +6,9 @@ A `Budget` is the limit; a `Spending` is what one search has used of it.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from deepprooflog.errors import ProofLogError
-
-
-class BudgetExceeded(ProofLogError):
-    """A search used up its budget; `limit` names the limit, `hint` says what to try.
-
-    `found` holds what there was until then, where results come one by one.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        hint: str | None = None,
-        limit: str = "max_steps",
-        found: Sequence[Any] = (),
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.limit = limit
-        self.found = found
+from deepprooflog.errors import BudgetExceeded as BudgetExceeded
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def objective(options: AdditionOptions, task: Task) -> Callable[[float], Objecti
         assert isinstance(task.batch, Paths)
         # Of a mean return only the gradient counts.
         settings = Reinforce(rollouts=options.pg.particles, objective="log", leave_one_out=True)
-        return reinforce_loss(task.model, task.batch, settings, select=which)[0]
+        return reinforce_loss(task.model, task.batch, settings, select=which).loss
 
     def parts(which: Tensor) -> Tensor:
         assert isinstance(task.batch, Paths)

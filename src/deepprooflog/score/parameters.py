@@ -46,7 +46,9 @@ class Labels(nn.Module):
             if group.spare:
                 logits.append(math.log(group.spare))
                 segment.append(g)
-        self.logits = nn.Parameter(torch.tensor(logits, dtype=torch.float64))
+        # Without labels there is nothing to learn, and nothing to wait for in parallel training.
+        values = torch.tensor(logits, dtype=torch.float64)
+        self.logits = nn.Parameter(values, requires_grad=bool(logits))
         self.register_buffer("segment", torch.tensor(segment, dtype=torch.int64))
 
     @property
