@@ -35,6 +35,9 @@ class Network(nn.Module):
     >>> net = Network(nn.Linear(3, 2), outputs="logits")
     """
 
+    # Nothing was said of the outputs, and they were not looked at yet.
+    _doubtful = False
+
     def __init__(
         self,
         module: nn.Module,
