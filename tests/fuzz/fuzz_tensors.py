@@ -252,7 +252,13 @@ def embedded(case: Case, rng: random.Random) -> str | None:
     return _differ(together.exp(), alone.exp()) or _differ(single, alone.exp())
 
 
-QUESTIONS = {"batch": batches, "stream": stream, "single": single, "particles": particles, "embedding": embedded}
+QUESTIONS = {
+    "batch": batches,
+    "stream": stream,
+    "single": single,
+    "particles": particles,
+    "embedding": embedded,
+}
 
 
 def attack(rounds: Rounds) -> Tally:
