@@ -204,6 +204,11 @@ def test_runs_that_keep_no_names(copies: tuple[Path, Path]) -> None:
     open_run(run).write_json("config.json", config)
     with pytest.warns(Notice, match="keeps no copy of its graph"):
         assert figures(run) == before
+    rules = (data / "rules.pl").read_text()
+    (data / "rules.pl").write_text(rules + "mother(X, Y) :- nurse(X, Y). nurse(X, X).\n")
+    with pytest.warns(Notice), pytest.raises(DataError, match="other rules or relations"):
+        figures(run)
+    (data / "rules.pl").write_text(rules)
     with (data / "train.tsv").open("a") as file:
         file.write("newcomer\tmother\tmax_ashgrove\n")
     with pytest.warns(Notice), pytest.raises(DataError) as error:

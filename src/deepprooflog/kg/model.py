@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Int64
 
 from deepprooflog.device import find_device
-from deepprooflog.errors import DataError, Notice
+from deepprooflog.errors import DataError, ModelError, Notice
 from deepprooflog.kg.belief.prior import as_belief, load_prior, save_prior
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.data.snapshot import NAME, Snapshot, read_snapshot, save_snapshot
@@ -22,8 +22,9 @@ from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.notice import counted
 from deepprooflog.kg.options import GraphOptions
-from deepprooflog.kg.prove.answers import Answer, Answers, answer, read_question, scored
+from deepprooflog.kg.prove.answers import Answer, Answers, answer, scored
 from deepprooflog.kg.prove.build import with_graph
+from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.ranking import Protocol
@@ -191,8 +192,14 @@ def open_graph_model(
     where = find_device(options.device)
     if options.learner != "none":
         state = checkpoint.load(run.checkpoint, {"best": dict}, where)
-        with checkpoint.fitting(run.checkpoint):
-            checkpoint.restore_module(policy, state["best"]["weights"])
+        try:
+            with checkpoint.fitting(run.checkpoint):
+                checkpoint.restore_module(policy, state["best"]["weights"])
+        except ModelError:
+            raise DataError(
+                f"the policy was trained with other rules or relations than {own.graph.name} has",
+                file=str(run.checkpoint), hint="the rules it was trained with, or train anew",
+            ) from None  # fmt: skip
     belief = None
     if theory.believes:
         names = own.graph if (run.path / NAME).exists() else None

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 from deepprooflog.errors import DataError
 from deepprooflog.kg.evaluation.report import table
 from deepprooflog.kg.model import TASK, open_graph_model
-from deepprooflog.kg.prove.answers import Answer, Answers, answer, read_question
+from deepprooflog.kg.prove.answers import Answer, Answers, answer
+from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.ranking import Protocol
 from deepprooflog.kg.setup import read_sources
 from deepprooflog.kg.training import check_options, train_model

@@ -7,8 +7,9 @@ import torch
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
 from deepprooflog.kg.kge_complex import ComplEx
-from deepprooflog.kg.prove.answers import AT_LEAST, answer, read_question
+from deepprooflog.kg.prove.answers import AT_LEAST, answer
 from deepprooflog.kg.prove.build import prover
+from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.rules import parse_rules
 from deepprooflog.kg.triples import Graph, graph_of
 

@@ -98,7 +98,9 @@ def snapshot_of(
 ) -> Snapshot:
     """A graph and rules with where they were read."""
     folder = None if graph.folder is None else graph.folder.absolute()
-    paths: dict[str, Path] = {} if folder is None else dict(split_files(folder).items())
+    paths: dict[str, Path] = {}
+    if folder is not None:
+        paths.update(split_files(folder).items())
     if rules_path is not None:
         paths[RULES] = rules_path.absolute()
     files = {name: (str(path), digest(path)) for name, path in paths.items()}

@@ -16,12 +16,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from deepprooflog.kg.prove.question import TripleQuestion
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.triples import Graph, SplitName
 from deepprooflog.logic.query import Query
 from deepprooflog.proof.tree import Proof
-from deepprooflog.syntax.reader import read_term
-from deepprooflog.syntax.terms import Functor, Struct, Term, Var, args_of, deref
+from deepprooflog.syntax.terms import Functor, Struct, Var
 
 # Entities that the prior adds to the candidates of an open query, for each answer asked for.
 BELIEVED = 10
@@ -146,45 +146,6 @@ def _row(one: Answer) -> tuple[str, ...]:
     shown = ", ".join(f"{name} = {text}" for name, text in one.bindings.items()) or one.triple
     prior = "" if one.prior is None else f"{one.prior:.4f}"
     return shown, f"{one.probability:.4f}", f"{one.by_proof:.4f}", prior, "known" * one.known
-
-
-@dataclass(frozen=True)
-class TripleQuestion:
-    """A query `relation(head, tail)` in numbers, None for a variable; the names of variables."""
-
-    text: str
-    head: int | None
-    relation: int
-    tail: int | None
-    names: tuple[str | None, str | None]
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there is something to be found."""
-        return self.head is None or self.tail is None
-
-
-def read_question(graph: Graph, text: str) -> TripleQuestion:
-    """A query as text.
-
-    >>> from deepprooflog.kg.triples import graph_of
-    >>> read_question(graph_of([("ann", "knows", "bob")]), "knows(Who, bob)").names
-    ('Who', None)
-    """
-    read = read_term(text, end_optional=True)
-    head, relation, tail = graph.pattern(read.term)
-    called = {deref(variable): name for name, variable in read.variables.items()}
-    ends = [deref(end) for end in args_of(_last(read.term))]
-    names = [called.get(end, "_") if type(end) is Var else None for end in ends]
-    # r(X, X) asks for one entity, which stands on both sides.
-    return TripleQuestion(text, head, relation, tail, (names[0], names[1]))
-
-
-def _last(term: Term) -> Term:
-    """The atom itself, where a hyphen in its name makes it the end of a difference."""
-    while type(term) is Struct and term.functor is _MINUS:
-        term = deref(term.args[1])
-    return term
 
 
 def answer(
@@ -329,6 +290,3 @@ def weighed_facts(
     about = (f"{name}({a},·)", f"{name}(·,{b})", f"about {a}", f"about {b}")
     rows = zip(about, found[0][0].tolist(), found[1][0].tolist(), strict=True)
     return tuple(WeighedFacts(what, count, added) for what, count, added in rows)
-
-
-_MINUS = Functor("-", 2)
