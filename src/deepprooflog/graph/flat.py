@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from deepprooflog.graph.macro import TRUE_TARGET
-from deepprooflog.graph.way_table import LABEL, NONE, Asked, Floats, InstanceRows, Ints, Unfolded
+from deepprooflog.graph.way_table import (
+    LABEL,
+    NONE,
+    AskedRows,
+    Floats,
+    InstanceRows,
+    Ints,
+    Unfolded,
+)
 from deepprooflog.logic.clause import Clause
 
 
@@ -23,7 +31,7 @@ class Flat:
     kind: Ints  # [E, F] NONE, LABEL or a number into `asked`
     row: Ints  # [E, F] row of the network's outputs; a label's clause
     column: Ints  # [E, F]
-    asked: list[Asked]
+    asked: list[AskedRows]
     clauses: list[Clause]  # trainable clauses, by number
 
 

@@ -17,7 +17,7 @@ from deepprooflog.graph.explore import explore
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.goal import Goal, Interner
-from deepprooflog.logic.goals import Bank, BankRows
+from deepprooflog.logic.goals import AnyBank, BankRows
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
@@ -41,7 +41,7 @@ class Batch:
 
     goals: dict[int, Goal]  # by position in the batch, over the tensors that they name
     bundles: list[Bundle]
-    bank: Bank
+    bank: AnyBank
     interner: Interner
 
 
@@ -125,7 +125,7 @@ def bundle(
 class Placed:
     """The tensors of some queries, each once, and each query's slots as numbers into them."""
 
-    bank: Bank
+    bank: AnyBank
     rows: Sequence[Sequence[int]]
 
 

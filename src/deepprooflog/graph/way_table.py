@@ -73,7 +73,7 @@ class WayTable:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedRows:
     """The inputs that all queries give one network: row r is `slots[r]` of query `query[r]`."""
 
     network: str
@@ -104,7 +104,7 @@ class Unfolded:
     query: Ints  # [N] whose instance it is; −1 for True
     depth: Ints  # [N]
     roots: Ints  # [Q] −1 for a query without a derivation
-    asked: list[Asked]
+    asked: list[AskedRows]
     clauses: list[Clause]  # trainable clauses, by number
     network: Ints  # a network's number in the store → in `asked`
     label: Ints  # a label's number in the store → in `clauses`
@@ -221,7 +221,7 @@ def unfolded_rows(store: TemplateStore, instances: Instances) -> Unfolded:
         asking, slots = _number_rows(reads[network])
         name, domain, bernoulli, _ = keys[network]
         clause = store.network_clauses[network]
-        asked.append(Asked(name, domain, bernoulli, clause, asking, slots))
+        asked.append(AskedRows(name, domain, bernoulli, clause, asking, slots))
     return Unfolded(
         parts, query, np.asarray(instances.depth, dtype=np.int64),
         np.asarray(instances.roots, dtype=np.int64), asked,

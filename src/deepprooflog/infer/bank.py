@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
+from deepprooflog.score.weigh import Asked
 
 Bank = Tensor | list[Tensor]
 
@@ -62,3 +64,18 @@ def replaced(bank: Bank, tensors: Sequence[Tensor] | Tensor) -> Bank:
 def moved(bank: Bank, device: torch.device) -> Bank:
     """The bank on a device."""
     return bank.to(device) if isinstance(bank, Tensor) else [t.to(device) for t in bank]
+
+
+def narrowed(
+    asked: Sequence[Asked], bank: Bank, device: torch.device
+) -> tuple[list[Asked], list[Tensor]]:
+    """What is asked over those tensors of the bank alone that it names."""
+    if not asked:
+        return [], []
+    used, own = np.unique(np.concatenate([a.slots.reshape(-1) for a in asked]), return_inverse=True)
+    ends = np.cumsum([a.slots.size for a in asked])
+    parts = np.split(own.reshape(-1), ends[:-1])
+    narrow = [
+        replace(a, slots=part.reshape(a.slots.shape)) for a, part in zip(asked, parts, strict=True)
+    ]
+    return narrow, [bank[int(n)].to(device) for n in used]

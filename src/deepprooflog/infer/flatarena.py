@@ -20,7 +20,7 @@ from torch import Tensor
 
 from deepprooflog.graph.flat import Flat
 from deepprooflog.graph.ragged import ragged_ranges
-from deepprooflog.graph.way_table import LABEL, Asked, Ints
+from deepprooflog.graph.way_table import LABEL, AskedRows, Ints
 from deepprooflog.infer.particles import Arena
 from deepprooflog.logic.clause import Clause
 from deepprooflog.score.network import Network
@@ -36,7 +36,7 @@ TRUE, NOWHERE = -2, -1
 class Rows:
     """What one network reads for each query, as numbers into the bank."""
 
-    asked: Asked
+    asked: AskedRows
     first: Tensor  # [Q + 1] rows of query q are first[q] … first[q + 1] − 1
     most: int  # rows of any one query
     bank: Tensor  # [R, arity]
@@ -258,7 +258,7 @@ def _twins(source: Ints, target: Ints) -> Ints:
     return twins
 
 
-def _rows(asked: Asked, queries: int, placed: Sequence[Sequence[int]]) -> Rows:
+def _rows(asked: AskedRows, queries: int, placed: Sequence[Sequence[int]]) -> Rows:
     width = max((len(p) for p in placed), default=0)
     table = np.zeros((queries, max(width, 1)), dtype=np.int64)
     for i, p in enumerate(placed):

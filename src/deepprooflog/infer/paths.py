@@ -22,7 +22,7 @@ from deepprooflog.graph.explore import RECURSION, explore
 from deepprooflog.graph.flat import flatten
 from deepprooflog.graph.templates import Bundle, bundle, place_tensors, renumber
 from deepprooflog.graph.way_table import Ints
-from deepprooflog.infer.bank import Bank, bank_of, moved, replaced
+from deepprooflog.infer.bank import Bank, bank_of, moved, narrowed, replaced
 from deepprooflog.infer.flatarena import FlatPart, distances, flat_part
 from deepprooflog.infer.frontier import Frontier
 from deepprooflog.infer.particles import Arena, Ground
@@ -189,8 +189,7 @@ def _bundle_arenas(
             chosen.append((part, np.asarray(rows), np.asarray(columns), np.asarray(places)))
     if not chosen:
         return [], []
-    bank = [t.to(device) for t in paths.bank]
-    weights = edge_weights(asked, bank, networks, labels, scorer)
+    weights = edge_weights(*narrowed(asked, paths.bank, device), networks, labels, scorer)
     arenas = [
         _bundle_arena(part, rows, columns, w, device)
         for (part, rows, columns, _), w in zip(chosen, weights, strict=True)

@@ -14,7 +14,7 @@ from deepprooflog.graph.kept import kept_templates
 from deepprooflog.graph.macro import Templates
 from deepprooflog.graph.pattern import WholeTensors
 from deepprooflog.graph.unfold import unfold
-from deepprooflog.graph.way_table import Asked, Ints, Unfolded, unfolded_rows
+from deepprooflog.graph.way_table import AskedRows, Ints, Unfolded, unfolded_rows
 from deepprooflog.infer.bank import Bank
 from deepprooflog.infer.chain import Chains, chain_log_prob, find_chains
 from deepprooflog.infer.method import Method, write_down
@@ -37,7 +37,7 @@ class UnfoldedPart:
     """Unfolded queries of one form, with what each network reads as numbers into the bank."""
 
     form: Chains | Shape
-    asked: list[Asked]
+    asked: list[AskedRows]
     rows: tuple[Tensor, ...]  # for each network: [Q, rows, arity] into the bank
     alone: tuple[bool, ...]  # for each network: no input is read by two queries
     member: Ints  # [queries of the batch] a query's place in the form; −1 for none

@@ -13,7 +13,7 @@ from deepprooflog.graph.explore import Exploration
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.graph.templates import Bundle, Groups
-from deepprooflog.infer.bank import Bank
+from deepprooflog.infer.bank import Bank, narrowed
 from deepprooflog.infer.exact import Layered, layered, log_values
 from deepprooflog.infer.method import FIRST, Method, over_budget, write_down
 from deepprooflog.infer.tabled import Tabled
@@ -114,7 +114,7 @@ def written_log_prob(
     device = labels.device
     asked = [Asked(p.table, p.bundle.graph, p.bundle.slots) for p in graphs]
     asked += [Asked(t.table, t.tabled.calls, t.slots) for t in tabled]
-    weights = edge_weights(*_narrowed(asked, bank, device), networks, labels, scorer)
+    weights = edge_weights(*narrowed(asked, bank, device), networks, labels, scorer)
     places: list[Ints] = []
     values: list[Tensor] = []
     for part, w in zip(graphs, weights, strict=False):
@@ -128,21 +128,6 @@ def written_log_prob(
         values.append(_tabled_values(item, w))
         places.append(item.queries)
     return places, values
-
-
-def _narrowed(
-    asked: Sequence[Asked], bank: Bank, device: torch.device
-) -> tuple[list[Asked], list[Tensor]]:
-    """What is asked over those tensors of the bank alone that it names."""
-    if not asked:
-        return [], []
-    used, own = np.unique(np.concatenate([a.slots.reshape(-1) for a in asked]), return_inverse=True)
-    ends = np.cumsum([a.slots.size for a in asked])
-    parts = np.split(own.reshape(-1), ends[:-1])
-    narrow = [
-        replace(a, slots=part.reshape(a.slots.shape)) for a, part in zip(asked, parts, strict=True)
-    ]
-    return narrow, [bank[int(n)].to(device) for n in used]
 
 
 def _tabled_values(part: TabledPart, weights: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from deepprooflog.syntax.terms import Slot, Term
 if TYPE_CHECKING:
     from deepprooflog.logic.program import Program
 
-Bank = Any
+AnyBank = Any
 """A tensor or an array with a row for each picture, or a list of tensors."""
 
 # Goals made at once while a batch is gone through.
@@ -28,7 +28,7 @@ AT_ONCE = 5000
 
 
 def goals(
-    text: str, /, *, bank: Bank | Mapping[str, Bank] | None = None, **values: object
+    text: str, /, *, bank: AnyBank | Mapping[str, AnyBank] | None = None, **values: object
 ) -> GoalBatch:
     """Many goals at once: each keyword gives a variable its value in every goal.
 
@@ -75,7 +75,7 @@ def goals(
 class BankRows(Sequence[Any]):
     """Some rows of a bank as a sequence of tensors, taken out when they are asked for."""
 
-    bank: Bank
+    bank: AnyBank
     rows: tuple[int, ...]
 
     def __len__(self) -> int:
@@ -124,8 +124,8 @@ class GoalBatch(Sequence[Query]):
     form: GoalForm
     size: int
     columns: Mapping[str, list[Any]]
-    banks: Mapping[str, Bank]  # by variable, for those that are known to name rows
-    bank: Bank | None  # whose rows the program's networks read, until it is known where
+    banks: Mapping[str, AnyBank]  # by variable, for those that are known to name rows
+    bank: AnyBank | None  # whose rows the program's networks read, until it is known where
 
     def __len__(self) -> int:
         return self.size
@@ -192,7 +192,7 @@ class GoalBatch(Sequence[Query]):
             )
         return self.over(dict.fromkeys(named, self.bank))
 
-    def over(self, banks: Mapping[str, Bank]) -> GoalBatch:
+    def over(self, banks: Mapping[str, AnyBank]) -> GoalBatch:
         """The goals with some variables as rows of banks, after a look at the rows."""
         columns = dict(self.columns)
         for name, bank in banks.items():
@@ -210,7 +210,7 @@ class GoalBatch(Sequence[Query]):
 
     def _goal(self, number: int) -> Query:
         slots: dict[tuple[int, int], Slot] = {}
-        named: list[tuple[Bank, int]] = []
+        named: list[tuple[AnyBank, int]] = []
         terms: dict[str, Term] = {}
         for name, bank in self.banks.items():
             terms[name] = _slot_term(self.columns[name][number], bank, slots, named)
@@ -226,7 +226,7 @@ class GoalBatch(Sequence[Query]):
 
 
 def _slot_term(
-    rows: Any, bank: Bank, slots: dict[tuple[int, int], Slot], named: list[tuple[Bank, int]]
+    rows: Any, bank: AnyBank, slots: dict[tuple[int, int], Slot], named: list[tuple[AnyBank, int]]
 ) -> Term:
     """Rows of a bank as slots, or lists of them; a row of one bank is one slot everywhere."""
     if type(rows) is list:
