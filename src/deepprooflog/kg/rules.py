@@ -22,6 +22,7 @@ from pathlib import Path
 from deepprooflog.errors import ProgramError
 from deepprooflog.kg.notice import Notice, counted
 from deepprooflog.kg.reading import named, read_text
+from deepprooflog.kg.rule_counts import RuleCounts
 from deepprooflog.kg.triples import Graph, did_you_mean
 from deepprooflog.logic.body import CUT, has_nested_cut
 from deepprooflog.logic.builtins import PROTECTED, is_builtin
@@ -32,11 +33,12 @@ from deepprooflog.syntax.writer import write_term
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: its clause (with its place), a name, and the weight its source gave it."""
+    """One rule: its clause (with its place), a name, the weight and the counts of its source."""
 
     clause: Clause
     id: str
     weight: float
+    counts: RuleCounts | None = None
 
     @property
     def place(self) -> str:

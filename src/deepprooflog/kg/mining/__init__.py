@@ -1,0 +1,1 @@
+"""Mining rules from triples: paths that connect facts, constants that go together, exact counts."""
