@@ -1,0 +1,184 @@
+"""The scores of all tails of a query, by a sparse dynamic program over (entity, state).
+
+    score(h, q, y) = suit_q(y) · Π over heads of
+                     (leap + Σ over walks from h to y of the product of their steps' weights)
+
+A walk has `hops` steps, staying included; `forward` sums over all of them by as many sparse
+products. What the sum ranges over are the derivations of the program in `kg/walk/program.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.triples import Graph, did_you_mean
+from deepprooflog.kg.walk.edges import Edges
+from deepprooflog.kg.walk.hop import LeftOut, Weighted, hop, left_out, weighted
+from deepprooflog.kg.walk.options import WalkOptions
+from deepprooflog.kg.walk.policy import WalkPolicy, Weights
+from deepprooflog.kg.walk.profile import Profile, amounts, presence
+
+
+@dataclass(frozen=True, eq=False)
+class WalkGraph:
+    """The facts that walks go along, with what the policy reads of entities."""
+
+    edges: Edges
+    profile: Profile
+    presence: Float[Tensor, "entities numbers"]
+    amounts: Float[Tensor, "entities amounts"]
+
+    @classmethod
+    def of(
+        cls, triples: Int[Tensor, "facts 3"], *, entities: int, relations: int,
+        device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32,
+    ) -> WalkGraph:  # fmt: skip
+        """From facts (h, r, t)."""
+        edges = Edges.of(triples.cpu().numpy(), entities=entities, relations=relations)
+        profile = Profile.of(edges := edges.to(device), dtype)
+        return cls(edges, profile, presence(profile.counts), amounts(profile.counts))
+
+
+def walk_graph(
+    graph: Graph,
+    relations: Sequence[str],
+    *,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> WalkGraph:
+    """A graph's training triples for a model of these relations, which are matched by name."""
+    triples = torch.from_numpy(graph.train)
+    numbers = relation_numbers(graph, relations)
+    triples = torch.stack([triples[:, 0], numbers[triples[:, 1]], triples[:, 2]], 1)
+    known = triples[triples[:, 1] >= 0]
+    return WalkGraph.of(
+        known, entities=len(graph.entities), relations=len(relations), device=device, dtype=dtype
+    )
+
+
+def relation_numbers(graph: Graph, relations: Sequence[str]) -> Int[Tensor, " relations"]:
+    """The number that each of a graph's relations has in a model; −1 where it has none."""
+    ids = {name: number for number, name in enumerate(relations)}
+    found = torch.tensor([ids.get(name, -1) for name in graph.relations], dtype=torch.long)
+    if not len(found) or bool((found < 0).all()):
+        name = graph.relations[0] if graph.relations else ""
+        raise DataError(
+            f"{graph.name} has none of the relations that the walks were trained on",
+            hint=did_you_mean(name, relations) or "give a graph with the same relations",
+        )
+    return found
+
+
+class WalkModel(nn.Module):
+    """Scores queries q(h, ?) on any graph with the model's relations.
+
+    >>> facts = torch.tensor([[0, 0, 1], [1, 0, 2]])
+    >>> graph = WalkGraph.of(facts, entities=3, relations=1)
+    >>> model = WalkModel(("next",), WalkOptions(hops=2, states=2, gates=False, suits=False))
+    >>> scores = model(graph, torch.tensor([0]), torch.tensor([0]))
+    >>> scores.shape, bool((scores > -11).all())
+    (torch.Size([1, 3]), True)
+    """
+
+    def __init__(self, relations: Sequence[str], options: WalkOptions | None = None) -> None:
+        super().__init__()
+        self.relations, self.options = tuple(relations), options or WalkOptions()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.options.seed)
+            self.policy = WalkPolicy(len(self.relations), self.options)
+
+    def forward(
+        self,
+        graph: WalkGraph,
+        head: Int[Tensor, " batch"],
+        relation: Int[Tensor, " batch"],
+        tail: Int[Tensor, " batch"] | None = None,
+        kept: Float[Tensor, " edges"] | None = None,
+    ) -> Float[Tensor, "batch entities"]:
+        """The log-score of every tail; relations from R on are inverses, whose tails are heads.
+
+        Where `tail` is given, a query's own fact is left out, if it is one, for that query alone.
+        `kept` says of each edge whether it may be used, for all queries alike.
+        """
+        return self.by_entity(graph, head, relation, tail, kept)[0].T
+
+    def by_entity(
+        self,
+        graph: WalkGraph,
+        head: Int[Tensor, " batch"],
+        relation: Int[Tensor, " batch"],
+        tail: Int[Tensor, " batch"] | None = None,
+        kept: Float[Tensor, " edges"] | None = None,
+    ) -> tuple[Float[Tensor, "entities batch"], Weights]:
+        """The same with entities first, as they are worked out, and the policy's weights."""
+        weights = self.policy(relation)
+        edges = weighted(graph.edges, self.policy.powers(), kept)
+        without = None if tail is None else left_out(edges, head, relation, tail)
+        own = None if without is None else _Own(graph, head, relation, tail, without)  # type: ignore[arg-type]
+        entities, (batch, states) = graph.edges.entities, weights.begin.shape
+        query = torch.arange(batch, device=head.device)
+        at = weights.begin.new_zeros(entities, batch, states)
+        at = at.index_put((head, query), weights.begin)
+        for n in range(self.options.hops):
+            at = _advance(graph, edges, weights, n, at, without, own)
+        heads = at.view(entities, batch, self.options.heads, -1).sum(-1)
+        score = (heads + weights.leap).log().sum(-1)
+        if weights.suit is not None:
+            score = score + _suited(graph, weights.suit, own)
+        return score, weights
+
+
+class _Own:
+    """The two entities of each query's own fact, with their counts when it is left out."""
+
+    def __init__(
+        self, graph: WalkGraph, head: Tensor, relation: Tensor, tail: Tensor, without: LeftOut
+    ) -> None:
+        batch = len(head)
+        there = without.there[:batch].to(graph.profile.counts.dtype)
+        self.entity, self.query = torch.cat([head, tail]), without.query
+        counts = [graph.profile.without(e, head, relation, tail, there) for e in (head, tail)]
+        self.counts = torch.cat(counts)
+        self.presence, self.amounts = presence(self.counts), amounts(self.counts)
+
+    def put(self, values: Tensor, found: Tensor) -> Tensor:
+        """Values of all entities, with those of the two replaced; for a loop they are one."""
+        half = len(found) // 2
+        for part in (slice(0, half), slice(half, 2 * half)):
+            values = values.index_put_((self.entity[part], self.query[part]), found[part])
+        return values
+
+
+def _advance(
+    graph: WalkGraph, edges: Weighted, weights: Weights, n: int, at: Tensor,
+    without: LeftOut | None, own: _Own | None,
+) -> Tensor:  # fmt: skip
+    """One hop: the gate of where the walk stands, a turn of its state, a step."""
+    if weights.gate is not None:
+        at = at * _gates(graph, weights.gate[n], own)
+    at = torch.einsum("ebs,bst->ebt", at, weights.turn[n])
+    return hop(at, weights.step[n], edges, without)
+
+
+def _gates(graph: WalkGraph, gate: Tensor, own: _Own | None) -> Tensor:
+    logits = torch.addmm(gate[-1].flatten(), graph.presence, gate[:-1].flatten(1))
+    logits = logits.view(-1, *gate.shape[1:])
+    if own is not None:
+        of_own = gate[:-1].permute(1, 0, 2)[own.query]  # [2 batch, numbers, states]
+        found = torch.bmm(own.presence[:, None], of_own)[:, 0] + gate[-1][own.query]
+        logits = own.put(logits, found)
+    return logits.sigmoid()
+
+
+def _suited(graph: WalkGraph, suit: Tensor, own: _Own | None) -> Tensor:
+    logits = graph.amounts @ suit
+    if own is not None:
+        found = (own.amounts * suit.T[own.query]).sum(1)
+        logits = own.put(logits, found)
+    return logits - logits.amax(0)

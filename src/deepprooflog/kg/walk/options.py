@@ -1,0 +1,64 @@
+"""The options of walks: how far they go, what the policy is made of, how it is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deepprooflog.errors import DataError
+from deepprooflog.learn.options import MOST, check, option
+
+
+@dataclass(frozen=True)
+class WalkOptions:
+    """The shape of a walk model.
+
+    >>> WalkOptions(hops=7)
+    Traceback (most recent call last):
+    ...
+    deepprooflog.errors.DataError: hops is at least 1 and at most 6, not 7
+    try: hops=6
+    """
+
+    hops: int = option(4, "steps of a walk; staying is one too", at_least=1, at_most=6)
+    states: int = option(8, "states of the automaton that walks run through", at_least=1,
+                         at_most=256)  # fmt: skip
+    heads: int = option(1, "walks that a proof is a conjunction of; they share out the states",
+                        at_least=1, at_most=16)  # fmt: skip
+    width: int = option(64, "dimension of a relation's vector in the policy", at_least=1,
+                        at_most=4096)  # fmt: skip
+    hidden: int = option(128, "hidden units of the policy's network", at_least=1, at_most=65536)
+    counting: str = option("learned", "what a step by one of d facts weighs: 1, 1/d, or a power "
+                           "of d between that is learned for each relation",
+                           choices=("each", "one", "learned"))  # fmt: skip
+    gates: bool = option(True, "let a step's weight depend on which relations the entity has")
+    suits: bool = option(True, "let an answer's weight depend on how many facts there are about it")
+    seed: int = option(0, "of the initial weights", at_least=0, at_most=MOST, inherited=True)
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.states % self.heads:
+            raise DataError(
+                f"{self.states} states cannot be shared out evenly among {self.heads} heads",
+                hint=f"states={self.heads * max(1, self.states // self.heads)}",
+            )
+
+
+@dataclass(frozen=True)
+class WalkTraining:
+    """How a walk model is trained: cross-entropy over all tails, both directions."""
+
+    epochs: float = option(10.0, "passes over the training triples", above=0, at_most=10**6)
+    seconds: float = option(0.0, "training ends after so many; 0: after the epochs", at_least=0,
+                            at_most=MOST)  # fmt: skip
+    batch: int = option(128, "queries in a step", at_least=1, at_most=10**6)
+    lr: float = option(0.005, "learning rate of Adam, falling along a cosine", above=0, at_most=10)
+    decay: float = option(0.0, "weight decay of AdamW", at_least=0, at_most=10)
+    smoothing: float = option(0.0, "label smoothing", at_least=0, below=1)
+    drop: float = option(0.0, "share of the facts that a step does without", at_least=0, below=1)
+    validations: int = option(8, "looks at the validation triples, evenly spread", at_least=1,
+                              at_most=10**6)  # fmt: skip
+    validation_size: int = option(10**9, "validation triples in a look", at_least=1, at_most=MOST)
+    seed: int = option(0, "of the order of triples", at_least=0, at_most=MOST, inherited=True)
+
+    def __post_init__(self) -> None:
+        check(self)

@@ -1,0 +1,103 @@
+"""Queries r(h, ?) and r(?, t) in one form: a directed relation, where it starts, what is asked for.
+
+Each triple is two queries: r(h, t) asks for t from h along r, and for h from t along r's inverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int, Int64
+from torch import Tensor
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.triples import Graph, SplitName
+from deepprooflog.kg.truths import Truths
+from deepprooflog.kg.walk.model import relation_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class QueryBatch:
+    """Some queries on a device, with the other tails that are known to be true."""
+
+    head: Int[Tensor, " batch"]
+    relation: Int[Tensor, " batch"]
+    tail: Int[Tensor, " batch"]
+    known_query: Int[Tensor, " known"]
+    known_tail: Int[Tensor, " known"]
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Directed queries, those for tails first, and the truths to leave out of rankings."""
+
+    head: Int64[np.ndarray, " queries"]
+    relation: Int64[np.ndarray, " queries"]
+    tail: Int64[np.ndarray, " queries"]
+    truths: Truths
+
+    def __len__(self) -> int:
+        return len(self.head)
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        relations: Sequence[str],
+        triples: Int64[np.ndarray, "triples 3"],
+        known: Sequence[SplitName],
+    ) -> Queries:
+        """Both queries of each triple; relations get the numbers they have in a model.
+
+        >>> from deepprooflog.kg.triples import graph_of
+        >>> graph = graph_of([("a", "r", "b")])
+        >>> queries = Queries.of(graph, ("q", "r"), graph.train, ("train",))
+        >>> queries.head.tolist(), queries.relation.tolist(), queries.tail.tolist()
+        ([0, 1], [1, 3], [1, 0])
+        """
+        number = relation_numbers(graph, relations).numpy()
+        missing = np.flatnonzero(number[triples[:, 1]] < 0)
+        if len(missing):
+            name = graph.relations[triples[missing[0], 1]]
+            raise DataError(f"the walks know no relation {name}, which {len(missing):,} triples "
+                            "ask for", hint="train them on a graph that has it")  # fmt: skip
+        head, relation, tail = _directed(triples, number, len(relations))
+        facts = np.concatenate([graph.split(name) for name in known])
+        facts = facts[number[facts[:, 1]] >= 0]
+        h, r, t = _directed(facts, number, len(relations))
+        entities = len(graph.entities)
+        return cls(head, relation, tail, Truths.of(r * entities + h, t, entities))
+
+    def batch(
+        self, which: Int64[np.ndarray, " batch"] | slice, device: torch.device | str
+    ) -> QueryBatch:
+        """Some of the queries, on a device."""
+        head, relation, tail = self.head[which], self.relation[which], self.tail[which]
+        query, entity = self.truths.pairs(relation * self.truths.entities + head)
+        other = entity != tail[query]
+        arrays = (head, relation, tail, query[other], entity[other])
+        return QueryBatch(*(_to(array, device) for array in arrays))
+
+    def batches(self, size: int, device: torch.device | str) -> Iterator[QueryBatch]:
+        """All queries in order, so many at a time."""
+        for begin in range(0, len(self), size):
+            yield self.batch(slice(begin, begin + size), device)
+
+
+def _directed(
+    triples: np.ndarray, number: np.ndarray, relations: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    h, r, t = triples[:, 0], number[triples[:, 1]], triples[:, 2]
+    return (
+        np.concatenate([h, t]), np.concatenate([r, r + relations]), np.concatenate([t, h])
+    )  # fmt: skip
+
+
+def _to(array: np.ndarray, device: torch.device | str) -> Tensor:
+    found = torch.from_numpy(np.ascontiguousarray(array))
+    if torch.device(device).type == "cuda":
+        return found.pin_memory().to(device, non_blocking=True)
+    return found.to(device)

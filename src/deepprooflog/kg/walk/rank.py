@@ -1,0 +1,64 @@
+"""Full filtered ranking by open queries: one sweep scores all tails of a query."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float64, Int64
+
+from deepprooflog.kg.metrics import Ties, means, ranks
+from deepprooflog.kg.triples import SPLITS, Graph, SplitName
+from deepprooflog.kg.walk.model import WalkGraph, WalkModel
+from deepprooflog.kg.walk.queries import Queries
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRanking:
+    """The rank of each triple's tail, then of each triple's head, among all entities."""
+
+    better: Int64[np.ndarray, " lists"]
+    equal: Int64[np.ndarray, " lists"]
+    seconds: float
+
+    def ranks(self, ties: Ties = "average") -> Float64[np.ndarray, " lists"]:
+        """Ranks from 1."""
+        return ranks(self.better, self.equal, ties)
+
+    def means(self) -> dict[str, float]:
+        """MRR and Hits@1, 3, 10, ties averaged."""
+        return means(self.ranks())
+
+
+@torch.no_grad()
+def rank_open(
+    model: WalkModel,
+    facts: WalkGraph,
+    graph: Graph,
+    triples: Int64[np.ndarray, "triples 3"] | None = None,
+    *,
+    known: Sequence[SplitName] = SPLITS,
+    batch: int = 128,
+    shown: Callable[[int, int], None] | None = None,
+) -> OpenRanking:
+    """Rank triples (the test triples) among all entities that make no known truth.
+
+    `shown(done, total)` is called as lists are finished.
+    """
+    began = time.perf_counter()
+    queries = Queries.of(graph, model.relations, graph.test if triples is None else triples, known)
+    better, equal, done = [], [], 0
+    for part in queries.batches(batch, facts.profile.counts.device):
+        score, _ = model.by_entity(facts, part.head, part.relation)
+        own = score.gather(0, part.tail[None])
+        score[part.known_tail, part.known_query] = -torch.inf
+        better.append((score > own).sum(0))
+        equal.append((score == own).sum(0) - 1)
+        done += len(part.head)
+        if shown is not None:
+            shown(done, len(queries))
+    arrays = [torch.cat(x).cpu().numpy() for x in (better, equal)]
+    return OpenRanking(arrays[0], arrays[1], time.perf_counter() - began)
