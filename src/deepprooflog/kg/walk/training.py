@@ -117,7 +117,7 @@ def walk_loss(
     score, weights = model.by_entity(facts, part.head, part.relation, part.tail, kept)
     logits = score * weights.sharp
     own = logits.gather(0, part.tail[None])[0]
-    masked = logits.index_put((part.known_tail, part.known_query), logits.new_tensor(-torch.inf))
+    masked = logits.index_put((part.known_tail, part.known_query), logits.new_full((), -torch.inf))
     loss = masked.logsumexp(0) - own
     if smoothing:
         loss = (1 - smoothing) * loss + smoothing * (masked.logsumexp(0) - logits.mean(0))
