@@ -56,7 +56,6 @@ def main() -> None:
     parser.add_argument("--train-graph", help="another graph to train on")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", help="a folder for weights.pt and figures.json")
-    parser.add_argument("--weights", help="weights to begin with, instead of training")
     parser.add_argument("--rank-batch", type=int, help="queries ranked at once (default: --batch)")
     add_options(parser, WalkOptions)
     add_options(parser, WalkTraining)
@@ -66,13 +65,19 @@ def main() -> None:
     began = time.perf_counter()
     graph = read_graph(arguments.train_graph or arguments.data)
     show(f"read {graph.name} in {time.perf_counter() - began:.1f} s on {device}")
-    trained = train_walks(graph, options, training, device=device, on_row=show_row)
+    path = Path(arguments.out) / "checkpoint.pt" if arguments.out else None
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    trained = train_walks(graph, options, training, device=device, path=path, on_row=show_row)
     if device.type == "cuda":
         show(f"most memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
     asked = read_graph(arguments.data) if arguments.train_graph else graph
     facts = walk_graph(asked, trained.model.relations, device=device)
     figures: dict[str, Any] = {"data": arguments.data, "device": str(device)}
-    figures |= {"train_graph": arguments.train_graph, "train_seconds": round(trained.seconds, 1)}
+    figures |= {
+        "train_graph": arguments.train_graph,
+        "train_seconds": round(trained.learned.seconds, 1),
+    }
     size = arguments.rank_batch or training.batch
     for split in ("valid", "test"):
         ranking = rank_open(trained.model, facts, asked, asked.split(split), batch=size)
@@ -84,10 +89,9 @@ def main() -> None:
         figures[split] = values
         show(f"{split:5} " + "  ".join(f"{k} {v}" for k, v in values.items()))
     figures |= {"options": asdict(options), "training": asdict(training),
-                "history": trained.history}  # fmt: skip
+                "history": trained.learned.history}  # fmt: skip
     if arguments.out:
         folder = Path(arguments.out)
-        folder.mkdir(parents=True, exist_ok=True)
         saved = {"relations": trained.model.relations, "options": asdict(options),
                  "weights": trained.model.state_dict()}  # fmt: skip
         torch.save(saved, folder / "weights.pt")

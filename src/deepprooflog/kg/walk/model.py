@@ -119,8 +119,10 @@ class WalkModel(nn.Module):
         """The same with entities first, as they are worked out, and the policy's weights."""
         weights = self.policy(relation)
         edges = weighted(graph.edges, self.policy.powers(), kept)
-        without = None if tail is None else left_out(edges, head, relation, tail)
-        own = None if without is None else _Own(graph, head, relation, tail, without)  # type: ignore[arg-type]
+        without = own = None
+        if tail is not None:
+            without = left_out(edges, head, relation, tail)
+            own = OwnFact(graph, head, relation, tail, without)
         entities, (batch, states) = graph.edges.entities, weights.begin.shape
         query = torch.arange(batch, device=head.device)
         at = weights.begin.new_zeros(entities, batch, states)
@@ -130,11 +132,11 @@ class WalkModel(nn.Module):
         heads = at.view(entities, batch, self.options.heads, -1).sum(-1)
         score = (heads + weights.leap).log().sum(-1)
         if weights.suit is not None:
-            score = score + _suited(graph, weights.suit, own)
+            score = score + suited(graph, weights.suit, own)
         return score, weights
 
 
-class _Own:
+class OwnFact:
     """The two entities of each query's own fact, with their counts when it is left out."""
 
     def __init__(
@@ -157,16 +159,19 @@ class _Own:
 
 def _advance(
     graph: WalkGraph, edges: Weighted, weights: Weights, n: int, at: Tensor,
-    without: LeftOut | None, own: _Own | None,
+    without: LeftOut | None, own: OwnFact | None,
 ) -> Tensor:  # fmt: skip
     """One hop: the gate of where the walk stands, a turn of its state, a step."""
     if weights.gate is not None:
-        at = at * _gates(graph, weights.gate[n], own)
+        at = at * gates(graph, weights.gate[n], own)
     at = torch.einsum("ebs,bst->ebt", at, weights.turn[n])
     return hop(at, weights.step[n], edges, without)
 
 
-def _gates(graph: WalkGraph, gate: Tensor, own: _Own | None) -> Tensor:
+def gates(
+    graph: WalkGraph, gate: Float[Tensor, "numbers_and_1 batch states"], own: OwnFact | None
+) -> Float[Tensor, "entities batch states"]:
+    """The gates of all entities under one hop's coefficients."""
     logits = torch.addmm(gate[-1].flatten(), graph.presence, gate[:-1].flatten(1))
     logits = logits.view(-1, *gate.shape[1:])
     if own is not None:
@@ -176,7 +181,10 @@ def _gates(graph: WalkGraph, gate: Tensor, own: _Own | None) -> Tensor:
     return logits.sigmoid()
 
 
-def _suited(graph: WalkGraph, suit: Tensor, own: _Own | None) -> Tensor:
+def suited(
+    graph: WalkGraph, suit: Float[Tensor, "amounts batch"], own: OwnFact | None
+) -> Float[Tensor, "entities batch"]:
+    """The log-weights of all entities as answers; that of the best is 0."""
     logits = graph.amounts @ suit
     if own is not None:
         found = (own.amounts * suit.T[own.query]).sum(1)

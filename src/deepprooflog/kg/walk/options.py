@@ -48,7 +48,7 @@ class WalkTraining:
     """How a walk model is trained: cross-entropy over all tails, both directions."""
 
     epochs: float = option(10.0, "passes over the training triples", above=0, at_most=10**6)
-    seconds: float = option(0.0, "training ends after so many; 0: after the epochs", at_least=0,
+    seconds: float = option(0.0, "training takes about so many at most; 0: any", at_least=0,
                             at_most=MOST)  # fmt: skip
     batch: int = option(128, "queries in a step", at_least=1, at_most=10**6)
     lr: float = option(0.005, "learning rate of Adam, falling along a cosine", above=0, at_most=10)
@@ -57,7 +57,9 @@ class WalkTraining:
     drop: float = option(0.0, "share of the facts that a step does without", at_least=0, below=1)
     validations: int = option(8, "looks at the validation triples, evenly spread", at_least=1,
                               at_most=10**6)  # fmt: skip
-    validation_size: int = option(10**9, "validation triples in a look", at_least=1, at_most=MOST)
+    patience: int = option(0, "looks without a better one after which training ends; 0: never",
+                           at_least=0, at_most=MOST)  # fmt: skip
+    validation_size: int = option(MOST, "validation triples in a look", at_least=1, at_most=MOST)
     seed: int = option(0, "of the order of triples", at_least=0, at_most=MOST, inherited=True)
 
     def __post_init__(self) -> None:

@@ -3,20 +3,19 @@
     loss(h, q, t) = −log softmax over y of sharp_q · log score(h, q, y),  at y = t
 
 where the sum leaves out the other known tails of q(h, ·), and every walk leaves out q(h, t) itself.
-The learning rate falls along a cosine over the epochs or the seconds, whichever ends first. The
-validation triples are ranked in full at intervals, and the best weights are kept.
+The validation triples are ranked in full at intervals, and the best weights are kept.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.kg.triples import Graph
@@ -24,19 +23,23 @@ from deepprooflog.kg.walk.model import WalkGraph, WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
 from deepprooflog.kg.walk.queries import Queries, QueryBatch
 from deepprooflog.kg.walk.rank import rank_open
+from deepprooflog.learn import checkpoint
+from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run.descent import Descent
+from deepprooflog.learn.run.loop import Learned, Loop, Row, seeded
+from deepprooflog.learn.schedule import rate
 
 CLIP = 1.0
+PACE = 8  # steps that are timed where the time is given instead of the epochs
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedWalks:
-    """A model with its best weights, and how it came by them."""
+    """A model with its best weights, the facts it walks along, and how it was trained."""
 
     model: WalkModel
     facts: WalkGraph
-    history: list[dict[str, float]]
-    best: float  # MRR of the validation triples
-    seconds: float
+    learned: Learned
 
 
 def train_walks(
@@ -45,93 +48,130 @@ def train_walks(
     training: WalkTraining | None = None,
     *,
     device: torch.device | str = "cpu",
-    on_row: Callable[[dict[str, float]], object] | None = None,
+    path: Path | None = None,
+    progress: bool = False,
+    on_row: Callable[[Row], object] | None = None,
 ) -> TrainedWalks:
-    """Walks that are learned from a graph's training triples; `on_row` gets rows of history."""
+    """Walks that are learned from a graph's training triples.
+
+    `path` is a checkpoint to go on from, if it is there; `on_row` gets the rows of history.
+
+    >>> from deepprooflog.kg.triples import graph_of
+    >>> ring = [(f"n{i}", "next", f"n{(i + 1) % 5}") for i in range(5)]
+    >>> back = [(b, "last", a) for a, _, b in ring]
+    >>> graph = graph_of(ring + back[1:], valid=back[:1])
+    >>> options = WalkOptions(hops=1, states=1, width=8)
+    >>> trained = train_walks(graph, options, WalkTraining(epochs=40, batch=20, lr=0.05))
+    >>> trained.learned.best
+    1.0
+    """
     training = training or WalkTraining()
     model = WalkModel(graph.relations, options).to(device)
     facts = walk_graph(graph, graph.relations, device=device)
-    queries = Queries.of(graph, graph.relations, graph.train, ("train",))
-    optimizer = torch.optim.AdamW(
-        model.parameters(), training.lr, weight_decay=training.decay, betas=(0.9, 0.98)
-    )
-    generator = np.random.default_rng(training.seed)
-    torch.manual_seed(training.seed)
-    per_epoch = -(-len(queries) // training.batch)
-    steps = max(1, round(training.epochs * per_epoch))
-    history: list[dict[str, float]] = []
-    best, weights = -math.inf, {k: v.clone() for k, v in model.state_dict().items()}
-    began, looks, since, step = time.perf_counter(), 0, 0, 0
-    total = torch.zeros((), device=device)
-    order = generator.permutation(len(queries))
-    while True:
-        spent = time.perf_counter() - began
-        share = step / steps
+    task = _Task(graph, model, facts, training)
+    with seeded(training.seed, facts.profile.counts.device):
+        per_epoch = -(-len(task.queries) // training.batch)
+        steps = max(1, round(training.epochs * per_epoch))
         if training.seconds:
-            share = max(share, spent / training.seconds)
-        if share * training.validations >= looks + 1 or share >= 1:
-            row = {"step": float(step), "epoch": step / per_epoch,
-                   "loss": float(total) / max(since, 1)}  # fmt: skip
-            row |= _validated(model, facts, graph, training)
-            row["seconds"] = round(time.perf_counter() - began, 1)
-            history.append(row)
-            if on_row is not None:
-                on_row(row)
-            if row["mrr"] > best:
-                best, weights = row["mrr"], {k: v.clone() for k, v in model.state_dict().items()}
-            total, since, looks = torch.zeros((), device=device), 0, looks + 1
-            if share >= 1:
-                break
-        for group in optimizer.param_groups:
-            warm = min(1.0, (step + 1) / 50)
-            group["lr"] = training.lr * warm * (0.02 + 0.49 * (1 + math.cos(math.pi * share)))
-        at = step % per_epoch
-        if at == 0 and step:
-            order = generator.permutation(len(queries))
-        part = queries.batch(order[at * training.batch : (at + 1) * training.batch], device)
-        kept = None
-        if training.drop:
-            kept = (torch.rand(facts.edges.count, device=device) >= training.drop).float()
-        loss = walk_loss(model, facts, part, kept, training.smoothing)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-        optimizer.step()
-        total += loss.detach()
-        since, step = since + 1, step + 1
-        if step % 16 == 0 and torch.device(device).type == "cuda":
-            # The clock above is the host's: it must not run far ahead of the device.
-            torch.cuda.synchronize()
-    model.load_state_dict(weights)
-    return TrainedWalks(model, facts, history, best, time.perf_counter() - began)
+            steps = min(steps, _begun(path) or task.steps_within(training.seconds))
+        looks = min(training.validations, steps)
+        row_every = -(-steps // looks)
+        optimizer = torch.optim.AdamW(
+            model.parameters(), training.lr, weight_decay=training.decay, betas=(0.9, 0.98)
+        )
+        trainer = Descent(
+            model, task.losses, optimizer, len(task.queries), batch=training.batch, clip=CLIP,
+            rate=lambda done: training.lr * (0.01 + 0.99 * rate("cosine", (done + 1) / steps)),
+            describe=task.text, epochs=True,
+        )  # fmt: skip
+        told = {**asdict(model.options), **asdict(training), "steps": steps}
+        loop = Loop(
+            trainer, steps=steps, row_every=row_every, validate=task.validate, path=path,
+            patience=training.patience, options=told, fits="walk model",
+        )  # fmt: skip
+        loop.resume()
+        shown = Progress(steps) if progress else None
+        return TrainedWalks(model, facts, loop.run(shown, on_row))
 
 
-def walk_loss(
+def _begun(path: Path | None) -> int:
+    """The steps that a run to go on with was to take: its pace may have been another."""
+    if path is None or not path.exists():
+        return 0
+    return int(checkpoint.load(path, {"options": dict})["options"].get("steps", 0))
+
+
+class _Task:
+    """The queries of a training run and their losses."""
+
+    def __init__(
+        self, graph: Graph, model: WalkModel, facts: WalkGraph, training: WalkTraining
+    ) -> None:
+        self.graph, self.model, self.facts, self.training = graph, model, facts, training
+        self.queries = Queries.of(graph, graph.relations, graph.train, ("train",))
+        rows = graph.valid if len(graph.valid) else graph.train
+        if len(rows) > training.validation_size:
+            draw = np.random.default_rng(training.seed)
+            rows = rows[np.sort(draw.choice(len(rows), training.validation_size, replace=False))]
+        self.rows = rows
+
+    def losses(self, positions: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+        """The losses of some queries."""
+        drop, edges, device = self.training.drop, self.facts.edges.count, self.facts.edges.key
+        part = self.queries.batch(positions.cpu().numpy(), device.device)
+        kept = (torch.rand(edges, device=device.device) >= drop).float() if drop else None
+        return walk_losses(self.model, self.facts, part, kept, self.training.smoothing)
+
+    def text(self, position: int) -> str:
+        """A query's triple."""
+        rows = len(self.graph.train)
+        return self.graph.text(self.graph.train[position % rows])
+
+    def validate(self) -> tuple[float, Row]:
+        """MRR of the validation triples, and the other means."""
+        found = rank_open(
+            self.model, self.facts, self.graph, self.rows, known=("train", "valid"),
+            batch=self.training.batch,
+        ).means()  # fmt: skip
+        return found["mrr"], found
+
+    def steps_within(self, seconds: float) -> int:
+        """How many steps fit into a time with the looks between them, from the pace of a few."""
+        began = time.perf_counter()
+        with torch.no_grad():
+            self.validate()
+        look = time.perf_counter() - began
+        batches = np.random.default_rng(0).integers(
+            len(self.queries), size=(PACE + 1, min(self.training.batch, len(self.queries)))
+        )
+        for number, positions in enumerate(batches):
+            if number == 1:
+                began = time.perf_counter()
+            loss = self.losses(torch.from_numpy(positions)).mean()
+            loss.backward()  # type: ignore[no-untyped-call]
+            loss.item()
+        self.model.zero_grad()
+        pace = (time.perf_counter() - began) / PACE
+        left = seconds - (self.training.validations + 2) * look - (PACE + 1) * pace
+        return max(1, int(left / pace))
+
+
+def walk_losses(
     model: WalkModel,
     facts: WalkGraph,
     part: QueryBatch,
     kept: Float[Tensor, " edges"] | None = None,
     smoothing: float = 0.0,
-) -> Float[Tensor, ""]:
-    """The mean cross-entropy of some facts, each left out of its own walks."""
+) -> Float[Tensor, " batch"]:
+    """The cross-entropy of some facts, each left out of its own walks.
+
+    With `smoothing` that share of the target is spread over all entities.
+    """
     score, weights = model.by_entity(facts, part.head, part.relation, part.tail, kept)
     logits = score * weights.sharp
     own = logits.gather(0, part.tail[None])[0]
-    masked = logits.index_put((part.known_tail, part.known_query), logits.new_full((), -torch.inf))
-    loss = masked.logsumexp(0) - own
+    minus = logits.new_full((), -torch.inf)
+    total = logits.index_put((part.known_tail, part.known_query), minus).logsumexp(0)
     if smoothing:
-        loss = (1 - smoothing) * loss + smoothing * (masked.logsumexp(0) - logits.mean(0))
-    return loss.mean()
-
-
-def _validated(
-    model: WalkModel, facts: WalkGraph, graph: Graph, training: WalkTraining
-) -> dict[str, float]:
-    rows = graph.valid if len(graph.valid) else graph.train
-    if len(rows) > training.validation_size:
-        chosen = np.random.default_rng(0).choice(len(rows), training.validation_size, replace=False)
-        rows = rows[np.sort(chosen)]
-    model.eval()
-    found = rank_open(model, facts, graph, rows, known=("train", "valid"), batch=training.batch)
-    model.train()
-    return found.means()
+        own = (1 - smoothing) * own + smoothing * logits.mean(0)
+    return total - own
