@@ -53,9 +53,9 @@ def test_a_composition_is_learned() -> None:
 
 
 def test_a_resumed_run_is_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bit by bit, with dropped facts too; other options are refused."""
+    """Bit by bit, with hidden facts too; other options are refused."""
     graph = family()
-    training = WalkTraining(epochs=2, batch=16, drop=0.2, validations=4)
+    training = WalkTraining(epochs=2, batch=16, hide=0.2, validations=4)
     whole = train_walks(graph, SMALL, training)
     assert whole.learned.steps > 3
     path = tmp_path / "walks.pt"

@@ -18,8 +18,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from deepprooflog.kg.walk.edges import BLOCK, Edges
-from deepprooflog.kg.walk.hop import left_out, weighted
+from deepprooflog.kg.walk.edges import BLOCK
+from deepprooflog.kg.walk.hop import LeftOut, Weighted, left_out, weighted
 from deepprooflog.kg.walk.model import OwnFact, WalkGraph, WalkModel, gates, suited
 
 
@@ -102,14 +102,13 @@ class _Tables:
         device, edges = facts.edges.key.device, facts.edges
         start, query = (torch.tensor([x], device=device) for x in (head, relation))
         weights = model.policy(query)
-        each = weighted(edges, model.policy.powers())
+        each = weighted(edges, model.policy.powers(), facts.degree, facts.kept)
         own, log_edge = None, each.weight.log()
         if tail is not None:
             target = torch.tensor([tail], device=device)
             without = left_out(each, start, query, target)
             own = OwnFact(facts, start, query, target, without)
-            log_edge = _without(edges, log_edge, model.policy.powers(), without.pair,
-                                without.target, without.there)  # fmt: skip
+            log_edge = _without(each, log_edge, without)
         hops, states = model.options.hops, model.options.states
         self.hops, self.stay = hops, 2 * edges.relations
         self.begin, self.leap = _logs(weights.begin[0]), _logs(weights.leap[0])
@@ -183,16 +182,15 @@ def _hops(tables: _Tables, n: int, entity: int, state: int, states: range) -> It
             yield Hop(other, r, to, (turn, float(step[r]), float(tables.edge[edge])))
 
 
-def _without(
-    edges: Edges, log: Tensor, power: Tensor, pair: Tensor, target: Tensor, there: Tensor
-) -> Tensor:
+def _without(each: Weighted, log: Tensor, without: LeftOut) -> Tensor:
     """The edges' weights when two of them are left out, and their pairs have one edge less."""
-    log = log.clone()
-    for p, t in zip(pair[there].tolist(), target[there].tolist(), strict=True):
-        of_pair = (edges.pair_of == p).nonzero()[:, 0]
-        less = (edges.degree[p] - 1).clamp_min(1).to(log.dtype).log()
-        log[of_pair] = -power[edges.block[p // BLOCK]] * less
-        log[of_pair[edges.out_target[of_pair] == t]] = -torch.inf
+    log, edges = log.clone(), each.edges
+    for number in without.there.nonzero()[:, 0].tolist():
+        of_pair = (edges.pair_of == without.pair[number]).nonzero()[:, 0]
+        less = (without.degree[number] - 1).clamp_min(1).log()
+        there = log[of_pair] > -torch.inf
+        log[of_pair] = torch.where(there, -each.power[without.relation[number]] * less, -torch.inf)
+        log[of_pair[edges.out_target[of_pair] == without.target[number]]] = -torch.inf
     return log
 
 

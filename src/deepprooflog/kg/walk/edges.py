@@ -38,6 +38,7 @@ class Edges:
     block: Int[Tensor, " blocks"]  # the relation of each block of pairs
     degree: Float[Tensor, " pairs"]  # edges of the pair; 1 for padding
     pair_of: Int[Tensor, " edges"]  # edges are sorted by pair, then by target
+    fact_of: Int[Tensor, " edges"]  # the two edges of a fact have one number
     key: Int[Tensor, " edges"]  # (relation · entities + source) · entities + target
     out_row: Int[Tensor, " pairs_and_1"]  # edges of a pair, as compressed rows
     out_target: Int[Tensor, " edges"]
@@ -51,6 +52,11 @@ class Edges:
     def pairs(self) -> int:
         """How many pairs there are, padding included; the last is always padding."""
         return len(self.source)
+
+    @property
+    def real(self) -> Int[Tensor, " real"]:
+        """The pairs that are no padding."""
+        return self.from_pair.long()
 
     @property
     def count(self) -> int:
@@ -67,6 +73,7 @@ class Edges:
         key = np.unique((relation * entities + source) * entities + target)
         target, of = key % entities, key // entities
         own, edge_pair, degree = np.unique(of, return_inverse=True, return_counts=True)
+        fact = _facts(key, entities, relations)
         place, blocks = _padded(own // entities, 2 * relations)
         pairs = BLOCK * len(blocks)
         at = np.zeros(pairs, dtype=np.int64)
@@ -78,7 +85,8 @@ class Edges:
         leaving = np.argsort(own % entities, kind="stable")
         return cls(
             entities, relations, torch.from_numpy(at), torch.from_numpy(blocks),
-            torch.from_numpy(width).float(), torch.from_numpy(pair), torch.from_numpy(key),
+            torch.from_numpy(width).float(), torch.from_numpy(pair), torch.from_numpy(fact),
+            torch.from_numpy(key),
             _rows(pair, pairs), _short(target), _rows(target, entities), _short(pair[into]),
             torch.from_numpy(into), _rows(own % entities, entities), _short(place[leaving]),
         )  # fmt: skip
@@ -101,6 +109,16 @@ class Edges:
             return torch.zeros_like(key), torch.zeros_like(key, dtype=torch.bool)
         edge = torch.searchsorted(self.key, key).clamp_max(self.count - 1)
         return edge, self.key[edge] == key
+
+
+def _facts(key: np.ndarray, entities: int, relations: int) -> np.ndarray:
+    """The number of the fact that each edge goes along, one way or the other."""
+    target, source = key % entities, key // entities % entities
+    relation = key // entities**2
+    back = relation >= relations
+    head, tail = np.where(back, target, source), np.where(back, source, target)
+    own = (relation % relations * entities + head) * entities + tail
+    return np.unique(own, return_inverse=True)[1]
 
 
 def _padded(relation: np.ndarray, relations: int) -> tuple[np.ndarray, np.ndarray]:

@@ -40,22 +40,39 @@ class LeftOut:
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """The edges with what each weighs: d^−power, or 0 where it is dropped."""
+    """The edges with what each weighs: d^−power, or 0 where it is not kept.
+
+    `degree` counts the edges of a pair that are kept, and is 1 where there are none.
+    """
 
     edges: Edges
+    degree: Float[Tensor, " pairs"]
+    kept: Float[Tensor, " edges"] | None
     power: Float[Tensor, " directed"]
     weight: Float[Tensor, " edges"]
     into: Float[Tensor, " edges"]  # the same, in the order of targets
 
 
+def degrees(edges: Edges, kept: Float[Tensor, " edges"] | None) -> Float[Tensor, " pairs"]:
+    """How many edges each pair has when some are not kept; 0 for padding."""
+    if kept is None:
+        none = torch.zeros_like(edges.degree)
+        return none.index_put((edges.real,), edges.degree[edges.real])
+    return torch.zeros_like(edges.degree).index_add(0, edges.pair_of, kept.to(edges.degree.dtype))
+
+
 def weighted(
-    edges: Edges, power: Float[Tensor, " directed"], kept: Float[Tensor, " edges"] | None = None
+    edges: Edges,
+    power: Float[Tensor, " directed"],
+    degree: Float[Tensor, " pairs"],
+    kept: Float[Tensor, " edges"] | None = None,
 ) -> Weighted:
     """The edges under powers of the degree; `kept` is 0 for edges to do without."""
     own = power.detach()[edges.block].repeat_interleave(BLOCK, output_size=edges.pairs)
-    pair = (-own * edges.degree.to(power.dtype).log()).exp()
+    degree = degree.clamp_min(1).to(power.dtype)
+    pair = (-own * degree.log()).exp()
     weight = pair[edges.pair_of] if kept is None else pair[edges.pair_of] * kept
-    return Weighted(edges, power, weight, weight[edges.in_edge])
+    return Weighted(edges, degree, kept, power, weight, weight[edges.in_edge])
 
 
 def left_out(
@@ -71,13 +88,14 @@ def left_out(
     both = torch.cat([relation, inverse])
     edge, there = edges.find(source, both, target)
     if edges.count:
+        if weights.kept is not None:
+            there = there & (weights.kept[edge] > 0)
         pair = torch.where(there, edges.pair_of[edge], edges.pairs - 1)
         weight = torch.where(there, weights.weight[edge], 0.0)
     else:
         pair, weight = torch.full_like(edge, edges.pairs - 1), weights.weight.new_zeros(len(edge))
     query = torch.arange(len(head), device=head.device).repeat(2)
-    degree = edges.degree[pair].to(weights.weight.dtype)
-    return LeftOut(pair, query, target, degree, both, there, weight)
+    return LeftOut(pair, query, target, weights.degree[pair], both, there, weight)
 
 
 def hop(
@@ -134,7 +152,7 @@ class _Hop(Function):
             less = grad[without.target, without.query] * without.weight[:, None]
             own[place] = (own[place] - less) * rest[:, None]
         product = at.view(entities, -1)[edges.source].mul_(back)
-        log = edges.degree.to(grad.dtype).log()
+        log = weights.degree.log()
         both = torch.stack([torch.ones_like(log), -log]).view(2, -1, BLOCK).transpose(0, 1)
         sums = torch.bmm(both, product.view(-1, BLOCK, batch * states))
         of_step = grad.new_zeros(len(step), 2, batch * states).index_add_(0, edges.block, sums)

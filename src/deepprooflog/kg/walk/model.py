@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from deepprooflog.errors import DataError
 from deepprooflog.kg.triples import Graph, did_you_mean
 from deepprooflog.kg.walk.edges import Edges
-from deepprooflog.kg.walk.hop import LeftOut, Weighted, hop, left_out, weighted
+from deepprooflog.kg.walk.hop import LeftOut, Weighted, degrees, hop, left_out, weighted
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.policy import WalkPolicy, Weights
 from deepprooflog.kg.walk.profile import Profile, amounts, presence
@@ -30,6 +30,8 @@ class WalkGraph:
     """The facts that walks go along, with what the policy reads of entities."""
 
     edges: Edges
+    kept: Float[Tensor, " edges"] | None  # 0 for edges to do without; None keeps all
+    degree: Float[Tensor, " pairs"]  # of the edges that are kept
     profile: Profile
     presence: Float[Tensor, "entities numbers"]
     amounts: Float[Tensor, "entities amounts"]
@@ -41,8 +43,24 @@ class WalkGraph:
     ) -> WalkGraph:  # fmt: skip
         """From facts (h, r, t)."""
         edges = Edges.of(triples.cpu().numpy(), entities=entities, relations=relations)
-        profile = Profile.of(edges := edges.to(device), dtype)
-        return cls(edges, profile, presence(profile.counts), amounts(profile.counts))
+        return cls.keeping(edges.to(device), None, dtype)
+
+    @classmethod
+    def keeping(
+        cls, edges: Edges, kept: Float[Tensor, " edges"] | None, dtype: torch.dtype
+    ) -> WalkGraph:
+        """From edges, some of which may be left out for all queries."""
+        degree = degrees(edges, kept)
+        profile = Profile.of(edges, degree, dtype)
+        return cls(
+            edges, kept, degree, profile, presence(profile.counts), amounts(profile.counts)
+        )  # fmt: skip
+
+    def thinned(self, share: float) -> WalkGraph:
+        """The graph without a random share of its facts, as if it had never had them."""
+        edges, dtype = self.edges, self.presence.dtype
+        facts = torch.rand(edges.count // 2 + 1, device=edges.key.device)
+        return WalkGraph.keeping(edges, (facts >= share).to(dtype)[edges.fact_of], dtype)
 
 
 def walk_graph(
@@ -99,14 +117,12 @@ class WalkModel(nn.Module):
         head: Int[Tensor, " batch"],
         relation: Int[Tensor, " batch"],
         tail: Int[Tensor, " batch"] | None = None,
-        kept: Float[Tensor, " edges"] | None = None,
     ) -> Float[Tensor, "batch entities"]:
         """The log-score of every tail; relations from R on are inverses, whose tails are heads.
 
         Where `tail` is given, a query's own fact is left out, if it is one, for that query alone.
-        `kept` says of each edge whether it may be used, for all queries alike.
         """
-        return self.by_entity(graph, head, relation, tail, kept)[0].T
+        return self.by_entity(graph, head, relation, tail)[0].T
 
     def by_entity(
         self,
@@ -114,11 +130,10 @@ class WalkModel(nn.Module):
         head: Int[Tensor, " batch"],
         relation: Int[Tensor, " batch"],
         tail: Int[Tensor, " batch"] | None = None,
-        kept: Float[Tensor, " edges"] | None = None,
     ) -> tuple[Float[Tensor, "entities batch"], Weights]:
         """The same with entities first, as they are worked out, and the policy's weights."""
         weights = self.policy(relation)
-        edges = weighted(graph.edges, self.policy.powers(), kept)
+        edges = weighted(graph.edges, self.policy.powers(), graph.degree, graph.kept)
         without = own = None
         if tail is not None:
             without = left_out(edges, head, relation, tail)

@@ -54,7 +54,7 @@ class WalkTraining:
     lr: float = option(0.005, "learning rate of Adam, falling along a cosine", above=0, at_most=10)
     decay: float = option(0.0, "weight decay of AdamW", at_least=0, at_most=10)
     smoothing: float = option(0.0, "label smoothing", at_least=0, below=1)
-    drop: float = option(0.0, "share of the facts that a step does without", at_least=0, below=1)
+    hide: float = option(0.1, "share of the facts that a step does without", at_least=0, below=1)
     validations: int = option(8, "looks at the validation triples, evenly spread", at_least=1,
                               at_most=10**6)  # fmt: skip
     patience: int = option(0, "looks without a better one after which training ends; 0: never",

@@ -22,20 +22,19 @@ class Profile:
 
     >>> import numpy as np
     >>> edges = Edges.of(np.array([[0, 0, 1], [0, 0, 2]]), entities=3, relations=1)
-    >>> Profile.of(edges).counts.tolist()
+    >>> Profile.of(edges, edges.degree, torch.float32).counts.tolist()
     [[2.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
 
     counts: Float[Tensor, "entities directed"]
 
     @classmethod
-    def of(cls, edges: Edges, dtype: torch.dtype = torch.float32) -> Profile:
-        """The profile of every entity."""
+    def of(cls, edges: Edges, degree: Float[Tensor, " pairs"], dtype: torch.dtype) -> Profile:
+        """The profile of every entity, from how many edges each pair has."""
         counts = torch.zeros(edges.entities, 2 * edges.relations, dtype=dtype,
                              device=edges.source.device)  # fmt: skip
-        if edges.count:
-            real = torch.unique(edges.pair_of)
-            counts[edges.source[real], edges.block[real // BLOCK]] = edges.degree[real].to(dtype)
+        real = edges.real
+        counts[edges.source[real], edges.block[real // BLOCK]] = degree[real].to(dtype)
         return cls(counts)
 
     def without(

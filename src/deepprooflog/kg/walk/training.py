@@ -3,6 +3,9 @@
     loss(h, q, t) = −log softmax over y of sharp_q · log score(h, q, y),  at y = t
 
 where the sum leaves out the other known tails of q(h, ·), and every walk leaves out q(h, t) itself.
+Each step hides a share of all facts besides, as the held-out triples are hidden when the model is
+asked: otherwise the entities of the fact left out would be the only ones that something is missing
+of, and give themselves away.
 The validation triples are ranked in full at intervals, and the best weights are kept.
 """
 
@@ -117,10 +120,9 @@ class _Task:
 
     def losses(self, positions: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
         """The losses of some queries."""
-        drop, edges, device = self.training.drop, self.facts.edges.count, self.facts.edges.key
-        part = self.queries.batch(positions.cpu().numpy(), device.device)
-        kept = (torch.rand(edges, device=device.device) >= drop).float() if drop else None
-        return walk_losses(self.model, self.facts, part, kept, self.training.smoothing)
+        part = self.queries.batch(positions.cpu().numpy(), self.facts.edges.key.device)
+        facts = self.facts.thinned(self.training.hide) if self.training.hide else self.facts
+        return walk_losses(self.model, facts, part, self.training.smoothing)
 
     def text(self, position: int) -> str:
         """A query's triple."""
@@ -160,14 +162,13 @@ def walk_losses(
     model: WalkModel,
     facts: WalkGraph,
     part: QueryBatch,
-    kept: Float[Tensor, " edges"] | None = None,
     smoothing: float = 0.0,
 ) -> Float[Tensor, " batch"]:
     """The cross-entropy of some facts, each left out of its own walks.
 
     With `smoothing` that share of the target is spread over all entities.
     """
-    score, weights = model.by_entity(facts, part.head, part.relation, part.tail, kept)
+    score, weights = model.by_entity(facts, part.head, part.relation, part.tail)
     logits = score * weights.sharp
     own = logits.gather(0, part.tail[None])[0]
     minus = logits.new_full((), -torch.inf)
