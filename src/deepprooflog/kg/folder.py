@@ -82,7 +82,7 @@ def load_graph(
     >>> load_graph([("ann", "mother", "bob"), ("bob", "mother", "cy")])
     Graph('graph': 3 entities, 1 relation, 2 / 0 / 0 triples)
     >>> load_graph("village")
-    Graph('village': 182 entities, 13 relations, 2,576 / 322 / 644 triples)
+    Graph('village': 182 entities, 13 relations, 1,544 / 305 / 644 triples)
     """
     if not isinstance(source, str | Path):
         return graph_of(source, valid, test)
