@@ -1,7 +1,7 @@
 """The options of learning on a knowledge graph, in sections.
 
     search      how far proofs are looked for      prior         the embedding that is believed
-    policy      how goals are embedded             belief        what its probability weighs
+    policy      how steps are weighed              belief        what its probability weighs
     exact, ppo  the two learners                   evaluation    what is ranked
 
 >>> from deepprooflog.learn.settings import options_from
@@ -21,6 +21,8 @@ from deepprooflog.kg import kge_models
 from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.figures import WATCHED
 from deepprooflog.kg.kge_options import KgeOptions
+from deepprooflog.kg.learn.learners import LEARNERS
+from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.triples import SIDES
 from deepprooflog.learn.options import MOST, MOST_THREADS, check, option, section
@@ -53,8 +55,12 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class PolicyOptions:
-    """How the policy embeds goals."""
+    """What the weight of a step depends on, and how the policy embeds it."""
 
+    kind: str = option(
+        "goal", "what it sees: the whole goal, the leftmost term, or the clause alone",
+        choices=tuple(POLICIES),
+    )  # fmt: skip
     dimension: int = option(64, "of the embeddings", at_least=1, at_most=65_536)
     f_atom: str = option("mlp", "embeds an atom", choices=tuple(atoms.BY_NAME))
     f_agg: str = option("mean", "embeds a goal", choices=tuple(aggregate.BY_NAME))
@@ -128,7 +134,7 @@ class GraphOptions:
     )
     device: str = option("auto", "where to train", choices=DEVICES)
     threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0, at_most=MOST_THREADS)
-    learner: str = option("auto", "of the policy", choices=("auto", "exact", "ppo", "none"))
+    learner: str = option("auto", "of the policy", choices=("auto", *LEARNERS, "none"))
     exact_up_to: int = option(
         2000, "goals a query up to which auto learns exactly", at_least=1, at_most=MOST
     )
@@ -141,7 +147,7 @@ class GraphOptions:
     tensorboard: bool = option(False, "PPO: write scalars for TensorBoard")
 
     search: SearchOptions = section(SearchOptions, "how far proofs are looked for")
-    policy: PolicyOptions = section(PolicyOptions, "how the policy embeds goals")
+    policy: PolicyOptions = section(PolicyOptions, "how steps are weighed", main="kind")
     exact: ExactOptions = section(ExactOptions, "learning from exact probabilities")
     ppo: PpoOptions = section(PpoOptions, "learning from rollouts")
     prior: PriorOptions = section(PriorOptions, "the embedding that is believed", main="kind")

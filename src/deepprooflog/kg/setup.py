@@ -16,6 +16,7 @@ from deepprooflog.kg.data.snapshot import Snapshot, snapshot_of
 from deepprooflog.kg.domains import ANYONE, FILE, Candidates, domain_of, parse_domains
 from deepprooflog.kg.folder import find_graph, read_graph
 from deepprooflog.kg.hiding import hiding_of
+from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.options import NO_PRIOR, GraphOptions
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.theory import Theory
@@ -24,8 +25,7 @@ from deepprooflog.kg.reading import SHIPPED, read_text
 from deepprooflog.kg.rules import Rules, read_rules
 from deepprooflog.kg.triples import SIDES, Graph, Side
 from deepprooflog.relational.database import Believe
-from deepprooflog.score.embedding import Embedding
-from deepprooflog.score.vocabulary import ConstantRows
+from deepprooflog.score.scorer import Scorer
 
 NO_RULES = "none"
 
@@ -94,21 +94,16 @@ def _candidates(options: GraphOptions, graph: Graph, domains: tuple[str, str] | 
     return chosen
 
 
-def untrained_policy(options: GraphOptions, theory: Theory) -> Embedding:
+def untrained_policy(options: GraphOptions, theory: Theory) -> Scorer:
     """The policy of a run before it learns; its symbols are those of the theory."""
-    own = options.policy
-    return Embedding(
-        theory.symbols(own.constants), own.dimension, own.f_atom, own.f_agg, seed=options.seed,
-        constants=cast("ConstantRows", own.constants), numbers="symbols",
-        false_action=own.false_action,
-    )  # fmt: skip
+    return POLICIES[options.policy.kind](options.policy, theory, options.seed)
 
 
 def make_prover(
     options: GraphOptions,
     theory: Theory,
     belief: Belief | None,
-    policy: Embedding | None = None,
+    policy: Scorer | None = None,
 ) -> Prover:
     """The prover of a run, with an untrained policy where none is given."""
     search = options.search

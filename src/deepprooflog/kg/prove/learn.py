@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,12 +10,11 @@ from jaxtyping import Int64
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.evaluation.evaluate import Ranker, watched
-from deepprooflog.kg.exact_learner import train_exact
+from deepprooflog.kg.learn.learners import LEARNERS, PolicyLesson
 from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.setup import splits
-from deepprooflog.learn.progress import Progress
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.learn.run.loop import Learned
 
@@ -62,24 +60,9 @@ def learn_policy(
     if learner == "none":
         return None
     positives, look = splits(options, theory.graph, theory.candidates)
-    given: dict[str, Any] = {
-        "validate": validation(options, theory, look), "candidates": theory.candidates,
-        "path": None if run is None else run.checkpoint,
-        "on_row": None if run is None else run.append,
-    }  # fmt: skip
-    bar = Progress(options.ppo.iterations if learner == "ppo" else options.exact.steps)
-    bar.live = bar.live and progress
-    if learner == "ppo":
-        from deepprooflog.kg.ppo_learner import train_ppo
-
-        scalars = run.path / "tensorboard" if run is not None and options.tensorboard else None
-        return train_ppo(
-            prover, theory.graph, positives, options.ppo, progress=bar, scalars=scalars, **given
-        )
-    hidden = None if theory.hiding is None else theory.hiding.prover
-    return train_exact(
-        prover, theory.graph, positives, options.exact, progress=bar, prover_for=hidden, **given
-    )
+    validate = validation(options, theory, look)
+    lesson = PolicyLesson(options, theory, prover, positives, validate, run, progress)
+    return LEARNERS[learner](lesson)
 
 
 def validation(

@@ -1,0 +1,1 @@
+"""Learning a policy over a graph: exactly, or by PPO."""
