@@ -56,11 +56,14 @@ def main() -> None:
     parser.add_argument("--train-graph", help="another graph to train on")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", help="a folder for weights.pt and figures.json")
+    parser.add_argument("--precision", default="highest", choices=("highest", "high"),
+                        help="of products of float32 matrices: high is TF32")  # fmt: skip
     parser.add_argument("--rank-batch", type=int, help="queries ranked at once (default: --batch)")
     add_options(parser, WalkOptions)
     add_options(parser, WalkTraining)
     arguments = parser.parse_args()
     device = find_device(arguments.device)
+    torch.set_float32_matmul_precision(arguments.precision)
     options, training = chosen(arguments, WalkOptions), chosen(arguments, WalkTraining)
     began = time.perf_counter()
     graph = read_graph(arguments.train_graph or arguments.data)

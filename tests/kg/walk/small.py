@@ -41,6 +41,7 @@ def walk_options(draw: st.DrawFn, hops: int = 3) -> WalkOptions:
         hops=draw(st.integers(1, hops)),
         states=heads * draw(st.integers(1, 2)),
         heads=heads,
+        alike=draw(st.booleans()),
         width=3,
         hidden=4,
         counting=draw(st.sampled_from(["each", "one", "learned"])),

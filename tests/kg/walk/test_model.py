@@ -6,17 +6,20 @@ from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from deepprooflog.kg.prover import Limits, Prover
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.program import directed_names, fact_atom, walk_program
 from deepprooflog.kg.walk.scorer import WalkScorer
 from deepprooflog.model import Model
+from deepprooflog.relational.database import Database
 from kg.walk.small import RELATIONS, Facts, drawn, facts, facts_of, model_of, walk_options, without
 
 
@@ -161,3 +164,16 @@ def test_hidden_facts_are_as_if_they_had_never_been(
     found, expected = model(thin, h, r, t), model(less, h, r, t)
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
     same(gradients(found.sum(), model), gradients(expected.sum(), model))
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+def test_the_relational_engine_runs_the_program(heads: int) -> None:
+    """The same p_success from the tensor engine's goals."""
+    graph = graph_of([("a", "p", "b"), ("b", "q", "c"), ("a", "q", "b"), ("c", "p", "c")])
+    model = model_of(WalkOptions(hops=2, states=2 * heads, heads=heads, counting="one"))
+    program = walk_program(graph, model.options)
+    prover = Prover(Database.of(program), WalkScorer(model), limits=Limits(depth=40))
+    goals = prover.database.goals(["p(a, c)", "p(a, a)", "'p^-1'(c, b)"])
+    found = prover.weigh(prover.explore(goals)).success
+    swept = model(facts_of(graph), torch.tensor([0, 0, 2]), torch.tensor([0, 0, 2])).exp()
+    torch.testing.assert_close(found, swept[[0, 1, 2], [2, 0, 1]], rtol=1e-9, atol=0)

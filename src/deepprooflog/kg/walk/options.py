@@ -24,6 +24,7 @@ class WalkOptions:
                          at_most=256)  # fmt: skip
     heads: int = option(1, "walks that a proof is a conjunction of; they share out the states",
                         at_least=1, at_most=16)  # fmt: skip
+    alike: bool = option(False, "let every hop choose alike, whichever it is")
     width: int = option(64, "dimension of a relation's vector in the policy", at_least=1,
                         at_most=4096)  # fmt: skip
     hidden: int = option(128, "hidden units of the policy's network", at_least=1, at_most=65536)

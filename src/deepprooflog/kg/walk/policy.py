@@ -15,6 +15,7 @@ belongs to an entity.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -48,13 +49,13 @@ class WalkPolicy(nn.Module):
         directed, width = 2 * relations, options.width
         hops, states = options.hops, options.states
         self.query = nn.Parameter(torch.randn(directed, width))
-        self.role = nn.Parameter(torch.randn(hops, states, width))
+        self.role = nn.Parameter(torch.randn(1 if options.alike else hops, states, width))
         self.of_query = nn.Linear(width, options.hidden)
         self.of_role = nn.Linear(width, options.hidden, bias=False)
         self.out = nn.Linear(options.hidden, 2 * width + states)
         self.step = nn.Parameter(torch.randn(directed + 1, width))
         bias = torch.zeros(directed + 1)
-        bias[-1] = torch.tensor(float(directed)).log()
+        bias[-1] = math.log(directed)
         self.step_bias = nn.Parameter(bias)
         self.seen = nn.Parameter(torch.randn(directed + 1, width) * width**-0.5)
         self.gate_bias = nn.Parameter(torch.full((hops, states), 2.0))
@@ -72,7 +73,8 @@ class WalkPolicy(nn.Module):
             for layer in (self.start, self.leap):
                 layer.weight.mul_(0.1)
                 layer.bias.zero_()
-            self.leap.bias.fill_(-10.0)
+            # Below what a walk of two steps weighs at first, so that walks are learned from.
+            self.leap.bias.fill_(-4.0 - 2.0 * math.log(directed))
 
     def powers(self) -> Float[Tensor, " directed"]:
         """The power of the degree that a step is divided by, for each relation and inverse."""
@@ -86,6 +88,7 @@ class WalkPolicy(nn.Module):
         hops, states, batch = o.hops, o.states, len(relation)
         query = self.query[relation]
         inner = self.of_query(query)[None, :, None] + self.of_role(self.role)[:, None]
+        inner = inner.expand(hops, -1, -1, -1)
         out = self.out(inner.relu())  # [hops, batch, states, 2 width + states]
         to, at, turn = out.split([width, width, states], -1)
         logits = torch.einsum("nbsw,rw->nrbs", to, self.step) + self.step_bias[:, None, None]
