@@ -153,8 +153,8 @@ def test_hidden_facts_are_as_if_they_had_never_been(
     hidden = data.draw(st.sets(st.integers(0, len(rows) - 1)))
     whole = facts_of(graph)
     kept = torch.ones(whole.edges.count, dtype=torch.float64)
-    for h, r, t in (rows[i] for i in sorted(hidden)):
-        there = [torch.tensor(x) for x in ((h, t), (r, r + len(RELATIONS)), (t, h))]
+    for a, p, b in (rows[i] for i in sorted(hidden)):
+        there = [torch.tensor(x) for x in ((a, b), (p, p + len(RELATIONS)), (b, a))]
         kept[whole.edges.find(*there)[0]] = 0
     fact = [whole.edges.fact_of[kept == 0].tolist().count(i) for i in range(len(rows))]
     assert sorted(fact) == [0] * (len(rows) - len(hidden)) + [2] * len(hidden)
