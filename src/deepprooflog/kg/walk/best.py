@@ -80,6 +80,13 @@ def best_walks(
 
     `leave_out` does without the fact itself, if it is one. The weights of all proofs add up to the
     score of the tail.
+
+    >>> from deepprooflog.kg.walk.options import WalkOptions
+    >>> facts = WalkGraph.of(torch.tensor([[0, 0, 1], [1, 0, 2]]), entities=3, relations=1)
+    >>> model = WalkModel(("next",), WalkOptions(hops=2, states=1))
+    >>> [walk] = best_walks(model, facts, 0, 0, 2, n=1)[0].walks
+    >>> [(hop.relation, hop.entity) for hop in walk.hops]
+    [(0, 1), (0, 2)]
     """
     tables = _Tables(model, facts, head, relation, tail if leave_out else None)
     states = model.options.states // model.options.heads

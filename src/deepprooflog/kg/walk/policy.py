@@ -53,7 +53,7 @@ class WalkPolicy(nn.Module):
         self.of_query = nn.Linear(width, options.hidden)
         self.of_role = nn.Linear(width, options.hidden, bias=False)
         self.out = nn.Linear(options.hidden, 2 * width + states)
-        self.step = nn.Parameter(torch.randn(directed + 1, width))
+        self.step = nn.Parameter(torch.randn(directed + 1, width) * 3 * width**-0.5)
         bias = torch.zeros(directed + 1)
         bias[-1] = math.log(directed)
         self.step_bias = nn.Parameter(bias)
@@ -74,7 +74,7 @@ class WalkPolicy(nn.Module):
                 layer.weight.mul_(0.1)
                 layer.bias.zero_()
             # Below what a walk of two steps weighs at first, so that walks are learned from.
-            self.leap.bias.fill_(-4.0 - 2.0 * math.log(directed))
+            self.leap.bias.fill_(-6.0 - 2.0 * math.log(directed))
 
     def powers(self) -> Float[Tensor, " directed"]:
         """The power of the degree that a step is divided by, for each relation and inverse."""

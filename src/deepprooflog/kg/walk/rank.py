@@ -47,6 +47,13 @@ def rank_open(
     """Rank triples (the test triples) among all entities that make no known truth.
 
     `shown(done, total)` is called as lists are finished.
+
+    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.walk.model import walk_graph
+    >>> graph = graph_of([("a", "r", "b"), ("b", "r", "c")], test=[("c", "r", "a")])
+    >>> ranking = rank_open(WalkModel(("r",)), walk_graph(graph, ("r",)), graph)
+    >>> len(ranking.better), bool((ranking.ranks() <= 3).all())
+    (2, True)
     """
     began = time.perf_counter()
     queries = Queries.of(graph, model.relations, graph.test if triples is None else triples, known)
