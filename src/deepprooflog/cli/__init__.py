@@ -12,7 +12,18 @@ from importlib import import_module
 from typing import NoReturn
 
 from deepprooflog import __version__
-from deepprooflog.cli import answers, demo, evaluate, explain, prob, prove, query, solve, train
+from deepprooflog.cli import (
+    answers,
+    demo,
+    evaluate,
+    explain,
+    mine,
+    prob,
+    prove,
+    query,
+    solve,
+    train,
+)
 from deepprooflog.cli.arguments import limits
 from deepprooflog.cli.notices import notices_as_notes
 from deepprooflog.errors import ProofLogError, Stopped
@@ -20,7 +31,7 @@ from deepprooflog.logic.budget import BudgetExceeded
 from deepprooflog.logic.watch import watched
 from deepprooflog.terminal import Screen, visible
 
-COMMANDS = (prob, answers, solve, prove, train, evaluate, query, explain, demo)
+COMMANDS = (prob, answers, solve, prove, mine, train, evaluate, query, explain, demo)
 
 EPILOG = """\
 example:

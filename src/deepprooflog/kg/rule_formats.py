@@ -1,4 +1,4 @@
-"""The ways of writing rules: Prolog clauses, `id:weight:body -> head`, AnyBURL's table.
+"""The ways of writing rules: Prolog clauses, `id:weight:body -> head`, AnyBURL's and AMIE's tables.
 
 Miners' formats are read atom by atom; a name holds no blank, comma or parenthesis unless quoted.
 """
@@ -9,10 +9,12 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NoReturn
 
 from deepprooflog.errors import DataError, ProgramError
 from deepprooflog.kg.reading import name_term
+from deepprooflog.kg.rule_counts import RuleCounts
 from deepprooflog.kg.rules import Rule
 from deepprooflog.logic.clause import Clause, Constant, Place, abstract
 from deepprooflog.logic.directives import IGNORED, announce
@@ -28,15 +30,19 @@ _NAME = re.compile(r"\s*(?:'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|([^\s(
 _NUMERAL = re.compile(r"-?[0-9]{1,4000}")
 _ARROW_HINT = "id:weight:body, body -> head"
 _TABLE_HINT = "predictions<TAB>support<TAB>confidence<TAB>head <= body, body"
+_AMIE_HINT = "?a  r  ?c  ?c  s  ?b   => ?a  head  ?b<TAB>head coverage<TAB>confidence<TAB>…"
+_AMIE_FIELDS = ("head coverage", "confidence", "PCA confidence", "support", "body size", "PCA size")
 
 
 def parse(text: str, file: str) -> Iterator[Rule]:
     """The rules of a text, in the format that its first line shows."""
-    lines = (line.strip() for line in text.splitlines())
+    lines = [line.strip() for line in text.splitlines()]
     first = next((line for line in lines if line and line[0] not in "%#"), None)
     if first is None:
         raise DataError("no rules in the file", file=file)
     if not file.removesuffix(".gz").endswith(".pl"):
+        if any("=>" in line and "?" in line for line in lines):
+            return _by_line(text, file, _amie_rule)
         if "<=" in first:
             return _by_line(text, file, _table_rule)
         if "->" in first and ":-" not in first:
@@ -110,6 +116,11 @@ class _Line:
     def wrong(self, offset: int, message: str, hint: str) -> NoReturn:
         raise problem(self.text, min(offset, self.end), message, self.file, hint)
 
+    def begins(self, fields: list[str]) -> list[int]:
+        """The offset of each field, which tabs stand between."""
+        ends = list(accumulate(len(field) + 1 for field in fields))
+        return [self.start, *(self.start + end for end in ends[:-1])]
+
     def number_in(self, begin: int, end: int, what: str, hint: str) -> float:
         try:
             value = float(self.text[begin:end])
@@ -121,13 +132,15 @@ class _Line:
         return value
 
 
-def _by_line(text: str, file: str, read: Callable[[_Line], Rule]) -> Iterator[Rule]:
+def _by_line(text: str, file: str, read: Callable[[_Line], Rule | None]) -> Iterator[Rule]:
     start = number = 0
     for at, whole in enumerate(text.split("\n"), 1):
         shown = whole.strip()
         if shown and shown[0] not in "%#":
-            yield read(_Line(text, file, start, start + len(whole.rstrip()), at, number))
-            number += 1
+            rule = read(_Line(text, file, start, start + len(whole.rstrip()), at, number))
+            if rule is not None:
+                yield rule
+                number += 1
         start += len(whole) + 1
 
 
@@ -151,24 +164,71 @@ def _arrow_rule(line: _Line) -> Rule:
 
 
 def _table_rule(line: _Line) -> Rule:
+    """A line of AnyBURL's or PyClause's table; the three numbers may be left out."""
     fields = line.text[line.start : line.end].split("\t")
-    if len(fields) != 4:
+    if len(fields) not in (1, 4):
         line.wrong(line.start, f"{len(fields)} fields, not 4", _TABLE_HINT)
-    begins = [line.start]
-    for field in fields[:-1]:
-        begins.append(begins[-1] + len(field) + 1)
-    for begin, field, what in zip(begins, fields, ("predictions", "support"), strict=False):
+    begins = line.begins(fields)
+    numbers = [
         line.number_in(begin, begin + len(field), what, _TABLE_HINT)
-    confidence = line.number_in(begins[2], begins[3] - 1, "confidence", _TABLE_HINT)
-    arrow = line.text.find("<=", begins[3], line.end)
+        for begin, field, what in zip(
+            begins[:-1], fields, ("predictions", "support", "confidence"), strict=False
+        )
+    ]
+    arrow = line.text.find("<=", begins[-1], line.end)
     if arrow < 0:
         line.wrong(line.end, "a rule without '<='", _TABLE_HINT)
-    heads = list(_atoms(line, begins[3], arrow, _TABLE_HINT))
+    heads = list(_atoms(line, begins[-1], arrow, _TABLE_HINT))
     if len(heads) != 1:
-        line.wrong(begins[3], f"a rule has one head, not {len(heads)}", _TABLE_HINT)
+        line.wrong(begins[-1], f"a rule has one head, not {len(heads)}", _TABLE_HINT)
     body = list(_atoms(line, arrow + 2, line.end, _TABLE_HINT))
     clause = _clause(line, heads[0], body, _table_argument)
-    return Rule(clause, f"r{line.number}", confidence)
+    if not numbers:
+        return Rule(clause, f"r{line.number}", 1.0)
+    predictions, support, confidence = numbers
+    counts = RuleCounts(int(support), int(predictions)) if predictions >= 1 else None
+    return Rule(clause, f"r{line.number}", confidence, counts)
+
+
+def _amie_rule(line: _Line) -> Rule | None:
+    """A line of AMIE's output; None for its heading and for what it says of its progress."""
+    fields = line.text[line.start : line.end].split("\t")
+    begins = line.begins(fields)
+    arrow = fields[0].find("=>")
+    if arrow < 0:
+        return None
+    if len(fields) < 3:
+        line.wrong(line.end, f"{len(fields)} fields, not 7 or more", _AMIE_HINT)
+    numbers = [
+        line.number_in(begin, begin + len(field), what, _AMIE_HINT)
+        for begin, field, what in zip(begins[1:], fields[1:], _AMIE_FIELDS, strict=False)
+    ]
+    body = _amie_atoms(line, begins[0], begins[0] + arrow)
+    heads = _amie_atoms(line, begins[0] + arrow + 2, begins[0] + len(fields[0]))
+    if len(heads) != 1 or not body:
+        wrong = "a rule without a body" if not body else f"a rule has one head, not {len(heads)}"
+        line.wrong(begins[0] + arrow, wrong, _AMIE_HINT)
+    counts = None
+    if len(numbers) == len(_AMIE_FIELDS) and numbers[4] >= 1:
+        coverage, _, _, support, size, pca = numbers
+        facts = round(support / coverage) if coverage > 0 else None
+        counts = RuleCounts(int(support), int(size), int(pca), facts)
+    clause = _clause(line, heads[0], body, _amie_argument)
+    return Rule(clause, f"r{line.number}", numbers[1], counts)
+
+
+def _amie_atoms(line: _Line, begin: int, end: int) -> list[Written]:
+    """The atoms `?a  r  ?b`, their parts two blanks apart, or one where no name holds a blank."""
+    text = line.text[begin:end].strip()
+    words = re.split(r" {2,}", text) if text else []
+    if len(words) % 3:
+        words = text.split()
+    if len(words) % 3:
+        line.wrong(begin, "an atom has three parts", _AMIE_HINT)
+    return [
+        (relation, [(source, False), (target, False)])
+        for source, relation, target in zip(words[::3], words[1::3], words[2::3], strict=True)
+    ]
 
 
 Written = tuple[str, list[tuple[str, bool]]]
@@ -233,6 +293,12 @@ def _arrow_argument(name: str, named: dict[str, Var]) -> Term:
     if _NUMERAL.fullmatch(name):
         return int(name)
     return named.setdefault(name, Var(name[0].upper() + name[1:]))
+
+
+def _amie_argument(name: str, named: dict[str, Var]) -> Term:
+    if name[0] == "?":
+        return named.setdefault(name, Var(name[1:].capitalize() or "_"))
+    return name_term(name)
 
 
 def _table_argument(name: str, named: dict[str, Var]) -> Term:

@@ -1,16 +1,19 @@
 """Rules over a knowledge graph: clauses with a name, a weight and the place they were read.
 
-Three ways of writing them are read, told apart by the first line:
+Four ways of writing them are read, told apart by the first line:
 
     uncle(X, Y) :- brother(X, Z), father(Z, Y).                    a Prolog program
     r13:0.7089:brother(a,h), father(h,b) -> uncle(a,b)             id:weight:body -> head
-    141<TAB>97<TAB>0.68<TAB>uncle(X,Y) <= brother(X,A), father(A,Y)    AnyBURL's table
+    141<TAB>97<TAB>0.68<TAB>uncle(X,Y) <= brother(X,A), father(A,Y)    AnyBURL's, PyClause's table
+    ?a  brother  ?c  ?c  father  ?b   => ?a  uncle  ?b<TAB>0.1<TAB>…   AMIE's table
 
 In a program a label `0.7 ::` is the rule's weight, not a stochastic label. In the arrow format
 every bare name in an argument is a variable, whatever its case; constants are quoted or numerals.
 In AnyBURL's, one capital letter is a variable and anything else a constant, as it stands in the
-triples. Weights and confidences are kept with their rules, for those who want to choose among them;
-how much a rule counts in a proof is learned, and does not begin at its weight.
+triples; in AMIE's, what begins with a question mark. `kg.rule_writing` writes them.
+
+Weights and confidences are kept with their rules, for those who want to choose among them; how much
+a rule counts in a proof is learned, and does not begin at its weight.
 """
 
 from __future__ import annotations

@@ -53,9 +53,9 @@ def test_every_count_is_that_of_the_definition(rows: Triples, identity: bool) ->
     assert len({rule[:5] for rule in rules}) == len(rules)
     for rule in rules:
         assert rule[5:8] == counts(graph, rule, identity), clause_text(clause_of(graph, rule))
-    for rule in mine(graph, min_support=1, min_confidence=0.0, identity=identity):
-        assert rule.counts is not None and rule.counts.example is not None
-        head, relation, tail = graph.pattern(rule.counts.example)
+    for mined in mine(graph, min_support=1, min_confidence=0.0, identity=identity):
+        assert mined.counts is not None and mined.counts.example is not None
+        head, relation, tail = graph.pattern(mined.counts.example)
         assert [head, relation, tail] in graph.train.tolist()
 
 
