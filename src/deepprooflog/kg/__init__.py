@@ -23,6 +23,7 @@ from deepprooflog.kg.figures import figures
 from deepprooflog.kg.folder import load_graph as load
 from deepprooflog.kg.kge_options import KgeOptions
 from deepprooflog.kg.kge_training import train_kge
+from deepprooflog.kg.mining.miner import mine
 from deepprooflog.kg.model import GraphModel
 from deepprooflog.kg.model import open_graph_model as open
 from deepprooflog.kg.options import GraphOptions
@@ -54,6 +55,7 @@ __all__ = [
     "figures",
     "from_pykeen",
     "load",
+    "mine",
     "open",
     "parse_rules",
     "prover",
