@@ -29,7 +29,7 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.negatives import corruptions, training_negatives
 from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.rules import Rules, read_rules
 from deepprooflog.kg.triples import SIDES, Graph
 from deepprooflog.learn.rollout import collect
@@ -162,7 +162,7 @@ def candidates(setting: Setting, rows: list[Row], batch: int) -> None:
     database = database_of(setting.graph, setting.rules, nesting=2, device=setting.device)
     for constants in ("own", "shared"):
         policy = setting.policy(constants, false_action=False)
-        prover = Prover(database, policy, None, Limits(depth=40)).to(setting.device)
+        prover = Prover(database, policy, None, ExploreLimits(depth=40)).to(setting.device)
         with torch.no_grad():
             layers = explore(database, prover.goals(triples), max_depth=prover.limits.depth)
             explored = setting.seconds(lambda p=prover: p.explore(p.goals(triples)))

@@ -20,7 +20,7 @@ from torch import Tensor
 
 import deepprooflog as dpl
 from deepprooflog.infer.particles import Arena, LookAhead, steps_ahead
-from deepprooflog.infer.paths import Paths, grounds
+from deepprooflog.infer.paths import ParticleBatch, arenas
 from deepprooflog.learn.baseline import Value
 from deepprooflog.learn.smc import paths, smc_log_prob
 from deepprooflog.recipes.addition import pictures, program, tensor
@@ -28,12 +28,12 @@ from deepprooflog.recipes.lenet import small_net
 from deepprooflog.recipes.sums import consecutive, sum_goals
 
 
-def taught(model: dpl.Model, batch: Paths, steps: int) -> Value:
+def taught(model: dpl.Model, batch: ParticleBatch, steps: int) -> Value:
     """A value network after so many steps of Bellman's equation on all goals of a batch."""
     torch.manual_seed(0)
     value = Value()
     optimizer = torch.optim.Adam(value.parameters(), lr=0.02)
-    ((_, ground),) = grounds(batch, model.named_networks(), model.labels, model.scorer)
+    ((_, ground),) = arenas(batch, model.named_networks(), model.labels, model.scorer)
     assert isinstance(ground, Arena)
     everywhere = torch.arange(len(ground.begin))
     for _ in range(steps):
@@ -44,7 +44,7 @@ def taught(model: dpl.Model, batch: Paths, steps: int) -> Value:
 
 
 def scatter(
-    model: dpl.Model, batch: Paths, particles: int, repeat: int, ahead: LookAhead | None
+    model: dpl.Model, batch: ParticleBatch, particles: int, repeat: int, ahead: LookAhead | None
 ) -> tuple[Tensor, Tensor]:
     """The standard deviation of log p̂ of each sum, and the mean effective sample size."""
     select = torch.arange(len(batch)).repeat(repeat)

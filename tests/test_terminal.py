@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError, SyntaxProblem
-from deepprooflog.kg.notice import Notice
+from deepprooflog.kg.notice import DataNotice
 from deepprooflog.learn.progress import Progress
 from deepprooflog.terminal import Own, Screen, columns, json_visible, visible
 
@@ -47,7 +47,7 @@ def test_json_stays_what_it_is(text: str) -> None:
 def test_errors_and_notices(message: str, file: str, line: str, hint: str, column: int) -> None:
     error = SyntaxProblem(message, file=file, line=1, column=column, text=line, hint=hint)
     assert set(obeyed(str(error))) <= {"\n", "\t"}
-    assert not obeyed(str(Notice(message, file, 3)))
+    assert not obeyed(str(DataNotice(message, file, 3)))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from deepprooflog.errors import Notice
 from deepprooflog.infer.likely import STEPS, By
-from deepprooflog.infer.method import Method, Weigh
+from deepprooflog.infer.method import Method
 from deepprooflog.infer.success import Success
 from deepprooflog.logic.answers import bindings_text, probability
 from deepprooflog.logic.body import conjunction
@@ -25,7 +25,7 @@ from deepprooflog.logic.solver import Solver
 from deepprooflog.logic.watch import resident, watched
 from deepprooflog.proof.prediction import Prediction
 from deepprooflog.questions import Questions
-from deepprooflog.score.fixed import fixed_weights
+from deepprooflog.score.fixed import Weigh, fixed_weights
 from deepprooflog.syntax.terms import variables
 
 

@@ -42,9 +42,9 @@ from deepprooflog.score.edges import edge_table
 from deepprooflog.score.network import Network, capturing
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer, Unit
-from deepprooflog.score.weigh import Asked, edge_weights
+from deepprooflog.score.weigh import WeighRequest, edge_weights
 
-Goals = Sequence[str | Query] | str | Query
+GoalsLike = Sequence[str | Query] | str | Query
 
 
 # An interruption may come when gradients are about to be switched on again.
@@ -96,7 +96,7 @@ class Model(nn.Module):
     @overload
     def compile(
         self,
-        goals: Goals,
+        goals: GoalsLike,
         budget: Budget | None = None,
         *,
         unfolding: bool = True,
@@ -108,7 +108,7 @@ class Model(nn.Module):
 
     def compile(
         self,
-        goals: Goals | None = None,
+        goals: GoalsLike | None = None,
         budget: Budget | None = None,
         *,
         unfolding: bool = True,
@@ -138,7 +138,7 @@ class Model(nn.Module):
 
     def forward(
         self,
-        goals: Goals | Compiled,
+        goals: GoalsLike | Compiled,
         budget: Budget | None = None,
         *,
         select: Select | None = None,
@@ -149,7 +149,7 @@ class Model(nn.Module):
 
     def log_prob(
         self,
-        goals: Goals | Compiled,
+        goals: GoalsLike | Compiled,
         budget: Budget | None = None,
         *,
         select: Select | None = None,
@@ -285,7 +285,7 @@ class Model(nn.Module):
         """The networks by the names that the program gives them."""
         return {n: m for n, m in self.networks.items() if isinstance(m, Network)}
 
-    def queries(self, goals: Goals) -> list[Query]:
+    def queries(self, goals: GoalsLike) -> list[Query]:
         """Goals, of any form, as queries read with the program's operators."""
         if isinstance(goals, GoalBatch):
             return list(goals.read(self.program))
@@ -323,7 +323,7 @@ class QueryWeights:
     ) -> NDArray[np.float64]:
         model = self.model
         slots = np.arange(len(self.bank), dtype=np.int64)[None, :]
-        asked = [Asked(edge_table(choices), graph, slots)]
+        asked = [WeighRequest(edge_table(choices), graph, slots)]
         with torch.no_grad():
             weights = edge_weights(
                 asked, self.bank, model.named_networks(), model.labels, model.scorer

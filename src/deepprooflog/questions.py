@@ -16,7 +16,7 @@ from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.best import best_derivation
 from deepprooflog.infer.likely import By, likely_answers
-from deepprooflog.infer.method import Method, Weigh
+from deepprooflog.infer.method import Method
 from deepprooflog.infer.semiring import FractionSemiring, evaluate
 from deepprooflog.infer.success import (
     Success,
@@ -27,7 +27,7 @@ from deepprooflog.infer.success import (
 )
 from deepprooflog.logic.answers import log_answers
 from deepprooflog.logic.budget import Budget
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
@@ -37,6 +37,7 @@ from deepprooflog.proof.build import Derivation, build_proof
 from deepprooflog.proof.prediction import Prediction, prediction
 from deepprooflog.proof.tree import Proof
 from deepprooflog.score.edges import fractions
+from deepprooflog.score.fixed import Weigh
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Questions:
         interner = Interner()
         return parsed, start(parsed.atoms, interner), interner
 
-    @no_collection()
+    @gc_paused()
     def success(
         self, query: str | Query, budget: Budget | None, method: Method
     ) -> tuple[Success, Goal]:
@@ -87,7 +88,7 @@ class Questions:
         """log p_success of a query; raises `Inexact` when the budget ends first."""
         return require_exact(*self.success(query, budget, method))
 
-    @no_collection()
+    @gc_paused()
     def log_answers(
         self, query: str | Query, budget: Budget | None, method: Method
     ) -> dict[str, float]:
@@ -100,7 +101,7 @@ class Questions:
             )  # fmt: skip
             return log_answers(parsed, self.program, weights)
 
-    @no_collection()
+    @gc_paused()
     def provable(self, query: str | Query, budget: Budget | None, method: Method) -> bool:
         """True when some derivation with nonzero weight succeeds."""
         with watched(budget) as limits:
@@ -110,7 +111,7 @@ class Questions:
                 method=method,
             )  # fmt: skip
 
-    @no_collection()
+    @gc_paused()
     def exact_fraction(self, query: str | Query, budget: Budget | None) -> Fraction:
         """p_success of a query as an exact fraction."""
         if not self.weighs_one:
@@ -128,7 +129,7 @@ class Questions:
             weights = fractions(graph.choices)
             return evaluate(schedule(graph), weights, FractionSemiring())[int(graph.roots[0])]
 
-    @no_collection()
+    @gc_paused()
     def best_proof(self, query: str | Query, budget: Budget | None, method: Method) -> Proof:
         """The most probable derivation of a query, as a proof tree."""
         with watched(budget) as limits:
@@ -141,7 +142,7 @@ class Questions:
                 raise ProgramError(f"{parsed} has no proof")
             return build_proof(self.program, parsed, Derivation(best.choices, best.log_weights))
 
-    @no_collection()
+    @gc_paused()
     def predict(
         self,
         query: str | Query,

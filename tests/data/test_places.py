@@ -13,7 +13,7 @@ import pytest
 from deepprooflog.data import fetch as fetching
 from deepprooflog.data.fetch import fault, fetch
 from deepprooflog.data.places import find
-from deepprooflog.data.sources import MNIST, File, Source
+from deepprooflog.data.sources import MNIST, DataSource, File
 from deepprooflog.errors import DataError
 
 BODY = b"forty-two"
@@ -29,9 +29,11 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def source(*urls: Path, md5: str | None = None) -> Source:
+def source(*urls: Path, md5: str | None = None) -> DataSource:
     right = hashlib.md5(BODY).hexdigest()
-    return Source("things", (File("a.gz", md5 or right),), tuple(u.as_uri() + "/" for u in urls))
+    return DataSource(
+        "things", (File("a.gz", md5 or right),), tuple(u.as_uri() + "/" for u in urls)
+    )
 
 
 def test_the_variable_comes_before_the_cache(nowhere: Path) -> None:

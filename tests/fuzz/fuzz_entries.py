@@ -31,7 +31,7 @@ from deepprooflog.learn.run.loop import Loop
 from deepprooflog.learn.settings import options_from
 from deepprooflog.recipes.addition import look, objective, prepare
 from deepprooflog.recipes.addition_options import AdditionOptions
-from deepprooflog.recipes.training import Lesson, Training
+from deepprooflog.recipes.training import Training, TrainingTask
 from fuzz.rounds import Rounds, Tally
 
 PROMISE = "a checkpoint with a wrong entry is refused, or is trained on without an error"
@@ -190,7 +190,7 @@ def _digits(path: Path) -> Case:
         {"n": 1, "data": "digits", "sums": 12, "augment": "none", "training": training},
     )
     task = prepare(options, torch.device("cpu"))
-    lesson = Lesson(
+    lesson = TrainingTask(
         task.model, objective(options, task), task.training, lambda: look(options, task), str,
         lambda share: None, False,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from torch import Tensor
 
 import deepprooflog as dpl
 from deepprooflog.infer.particles import Arena
-from deepprooflog.infer.paths import Form, grounds
+from deepprooflog.infer.paths import Form, arenas
 from deepprooflog.learn.smc import paths, smc_log_prob
 from fuzz.rounds import Rounds, Tally
 from fuzz.tensor_terms import (
@@ -212,7 +212,7 @@ def particles(case: Case, rng: random.Random) -> str | None:
         batch = paths(model, _goals(case), form=form)
         found = torch.zeros(len(some), dtype=torch.float64)
         networks = model.named_networks()
-        for where, ground in grounds(batch, networks, model.labels, model.scorer, some):
+        for where, ground in arenas(batch, networks, model.labels, model.scorer, some):
             assert isinstance(ground, Arena)
             found[torch.as_tensor(where)] = _solved(ground).detach()
         wrong = _differ(found, expected[some])

@@ -15,9 +15,9 @@ from deepprooflog.graph.pattern import Fill
 from deepprooflog.graph.unfold import Instances, unfold
 from deepprooflog.graph.way_table import LABEL, NONE, Unfolded, unfolded_rows
 from deepprooflog.infer.chain import ONE_ENTRY, ZERO_ENTRY, Chains, find_chains
-from deepprooflog.infer.shapes import Shape, find_shapes
+from deepprooflog.infer.shapes import SharedGraph, find_shapes
 from deepprooflog.logic.budget import Budget
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.resolve import start
@@ -163,7 +163,7 @@ def _choice(choice: Choice) -> str:
         return f"{label.network}({inputs}) = {_text(label.domain[choice.number])}"
     if isinstance(label, Bernoulli):
         return f"{label.network}({' '.join(map(_text, choice.inputs))})"
-    return _label(clause) if choice.weigher is not Weigher.LABEL else f"{_label(clause)}"
+    return _label(clause) if choice.weigher is not WeightSource.LABEL else f"{_label(clause)}"
 
 
 def _label(clause: Clause) -> str:
@@ -212,7 +212,7 @@ def _cell(terms: torch.Tensor, constant: torch.Tensor | None) -> str:
     return " + ".join(shown) or "0"
 
 
-def _shape(shape: Shape) -> Iterator[str]:
+def _shape(shape: SharedGraph) -> Iterator[str]:
     yield f"one shape for queries {' '.join(map(str, shape.queries))}, root {shape.root}"
     yield "  (an edge's factors among a query's own atomic weights; by query its constant)"
     for edge, factors in enumerate(shape.index.tolist()):

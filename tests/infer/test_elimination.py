@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deepprooflog.infer.cycle import Steps, close_cycle, rounding_error
+from deepprooflog.infer.cycle import CycleSteps, close_cycle, rounding_error
 from deepprooflog.infer.elimination import NoLimit, solve_transposed
 from deepprooflog.infer.ordering import order_states
 from deepprooflog.infer.scalar import OutOfRange, eliminate
@@ -16,7 +16,7 @@ from deepprooflog.infer.wide import from_log, to_log
 from infer.random_cycles import System, dense_solution, draw_system, log_fraction
 
 
-def steps_of(system: System) -> tuple[Steps, np.ndarray, np.ndarray, np.ndarray]:
+def steps_of(system: System) -> tuple[CycleSteps, np.ndarray, np.ndarray, np.ndarray]:
     """A system's steps, the logs of A's entries and of b, and the slack of its rows."""
     steps = sorted(system.steps)
     source = np.asarray([i for i, _, _ in steps])
@@ -28,7 +28,7 @@ def steps_of(system: System) -> tuple[Steps, np.ndarray, np.ndarray, np.ndarray]
     for i, _, w in steps:
         rest[i] -= w
     slack = np.asarray([float(r - b) for r, b in zip(rest, system.right, strict=True)])
-    made = Steps(order_states(system.n, source, target), source, target, np.asarray(leaving))
+    made = CycleSteps(order_states(system.n, source, target), source, target, np.asarray(leaving))
     return made, inner, outer, slack
 
 
@@ -113,7 +113,7 @@ def test_rows_that_add_up_to_more_than_one(n: int) -> None:
     source = np.arange(n)
     target = (source + 1) % n
     empty = np.zeros(0, dtype=np.int64)
-    steps = Steps(order_states(n, source, target), source, target, empty)
+    steps = CycleSteps(order_states(n, source, target), source, target, empty)
     right = np.zeros((n, 1))
     unknown = np.full(n, np.nan)
     for turn, limit in [(0.9, True), (1.0, False), (1.1, False)]:

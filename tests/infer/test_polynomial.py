@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import deepprooflog as dpl
 from deepprooflog.infer.polynomial import System, blocks, gradient, solve
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 
-ANY = Choice(Weigher.ONE)
+ANY = Choice(WeightSource.ONE)
 
 
 @pytest.mark.parametrize("percent", [*range(0, 50, 7), *range(51, 100, 7), 100])

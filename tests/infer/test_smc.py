@@ -17,7 +17,7 @@ from deepprooflog.infer.particles import (
     steps_ahead,
     systematic,
 )
-from deepprooflog.infer.paths import Form, grounds
+from deepprooflog.infer.paths import Form, arenas
 from deepprooflog.infer.smc import Survivors, smc
 from deepprooflog.learn.smc import paths, smc_log_prob, smc_loss
 
@@ -64,7 +64,7 @@ def run(
     """Many independent runs at once: the same query again and again."""
     model = dpl.Model(dpl.Program(text))
     batch = paths(model, [query], form=form)
-    [(_, ground)] = grounds(batch, {}, model.labels, model.scorer, [0] * runs)
+    [(_, ground)] = arenas(batch, {}, model.labels, model.scorer, [0] * runs)
     return smc(ground, particles, generator=generator(seed), **kw), model  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ from deepprooflog.kg.believe import Belief, with_belief
 from deepprooflog.kg.calibration import Calibration
 from deepprooflog.kg.kge_rotate import RotatE
 from deepprooflog.logic.goal import Goal, Interner
-from deepprooflog.logic.program import Kind, Program
+from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.logic.resolve import start, successors
 from deepprooflog.model import Model
 from deepprooflog.score.network import Network
@@ -86,7 +86,7 @@ def test_the_program_itself_is_left_alone() -> None:
     found = view.candidates(parent, (Atom("ann"), Atom("bob")))
     assert [len(clause.body) for clause in found] == [4]
     assert view.order == "bound_first" and view.reaches_choice(Functor("grandparent", 2))
-    assert view.predicates[Functor("believe", 3)].kind is Kind.NEURAL
+    assert view.predicates[Functor("believe", 3)].kind is PredicateKind.NEURAL
     assert list(view.networks()) == ["kge"]
 
 

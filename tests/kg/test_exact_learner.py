@@ -15,7 +15,7 @@ from deepprooflog.kg.depth import depths
 from deepprooflog.kg.exact_learner import ranking_losses, train_exact
 from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.rules import parse_rules
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.learn.run import loop
@@ -36,7 +36,7 @@ def family() -> Graph:
 def prover_of(graph: Graph, rules: str = RULES, seed: int = 0) -> Prover:
     read = parse_rules(rules)
     policy = Embedding(program_of(graph, read), 8, "mlp", "mean", seed=seed, constants="shared")
-    return Prover(database_of(graph, read, nesting=1), policy, limits=Limits(depth=10))
+    return Prover(database_of(graph, read, nesting=1), policy, limits=ExploreLimits(depth=10))
 
 
 def test_the_losses_by_hand() -> None:

@@ -15,7 +15,7 @@ from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.hiding import Hiding, hiding_of
 from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.rules import Rules, parse_rules
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.score.embedding import Embedding
@@ -27,7 +27,9 @@ ROADS = parse_rules(
 
 def prover_of(graph: Graph, rules: Rules, nesting: int = 2) -> Prover:
     policy = Embedding(program_of(graph, rules), 8, "mlp", "mean", seed=0, constants="shared")
-    return Prover(database_of(graph, rules, nesting=nesting), policy, limits=Limits(depth=30))
+    return Prover(
+        database_of(graph, rules, nesting=nesting), policy, limits=ExploreLimits(depth=30)
+    )
 
 
 def test_what_is_hidden_by_sets() -> None:
@@ -81,9 +83,9 @@ def test_proofs_without_the_hidden_facts() -> None:
     small = Graph(
         "fewer", graph.entities, graph.relations, np.array(fewer), graph.valid, graph.test
     )
-    expected = Prover(database_of(small, ROADS, nesting=2), prover.policy, limits=Limits(depth=30))(
-        torch.from_numpy(queries)
-    ).success
+    expected = Prover(
+        database_of(small, ROADS, nesting=2), prover.policy, limits=ExploreLimits(depth=30)
+    )(torch.from_numpy(queries)).success
     found = hiding.prover(prover, queries)(torch.from_numpy(queries)).success
     assert torch.allclose(found, expected, atol=1e-12)
     assert not torch.allclose(found, prover(torch.from_numpy(queries)).success)

@@ -18,7 +18,7 @@ from deepprooflog.kg.figures import figures, records
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.metrics import average_precision, bootstrap, means, ranks
 from deepprooflog.kg.negatives import corruptions
-from deepprooflog.kg.ranking import Ranking, Scorer, rank
+from deepprooflog.kg.ranking import Ranking, TripleScore, rank
 from deepprooflog.kg.rules import read_rules
 from deepprooflog.kg.triples import SIDES, SPLITS, Graph
 from kg.bottom_up import levels, read_facts
@@ -37,7 +37,7 @@ def table(graph: Graph, levels: int, seed: int = 0) -> np.ndarray:
     return scores
 
 
-def scorer(scores: np.ndarray) -> Scorer:
+def scorer(scores: np.ndarray) -> TripleScore:
     return lambda triples: torch.from_numpy(scores[tuple(triples.T.numpy())])
 
 

@@ -15,7 +15,7 @@ from deepprooflog.kg.kge_complex import ComplEx
 from deepprooflog.kg.ppo_learner import environment_of, policy_of, train_ppo
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.rules import Rules, parse_rules
 from deepprooflog.kg.triples import graph_of
 from deepprooflog.learn.rollout import collect_whole
@@ -44,7 +44,9 @@ EVERY = pytest.mark.parametrize("name", POLICIES)
 def made(name: str) -> Prover:
     program = program_of(GRAPH, RULES)
     database = database_of(GRAPH, RULES, nesting=1)
-    return Prover(database, POLICIES[name](program), limits=Limits(depth=10), program=program)
+    return Prover(
+        database, POLICIES[name](program), limits=ExploreLimits(depth=10), program=program
+    )
 
 
 @EVERY

@@ -20,7 +20,7 @@ from deepprooflog.kg.negatives import training_negatives
 from deepprooflog.kg.ppo_learner import PpoTrainer, environment_of, policy_of, train_ppo
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.reading import SHIPPED
 from deepprooflog.kg.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.triples import Graph, graph_of
@@ -53,7 +53,7 @@ def made(
         **scorer,
     )
     database = database_of(graph, rules, nesting=nesting, believe=believe_at if given else False)
-    return Prover(database, policy, belief, Limits(depth=10))
+    return Prover(database, policy, belief, ExploreLimits(depth=10))
 
 
 def success(prover: Prover, triples: Any, *, leave_out: bool = True) -> torch.Tensor:

@@ -16,7 +16,7 @@ from deepprooflog.kg.program import database_of, fact_columns, program_of, rules
 from deepprooflog.kg.reading import SHIPPED
 from deepprooflog.kg.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.triples import Graph, graph_of
-from deepprooflog.logic.program import Kind
+from deepprooflog.logic.program import PredicateKind
 from deepprooflog.relational.layers import explore
 from deepprooflog.relational.sweep import provable
 from deepprooflog.syntax.terms import Functor
@@ -73,7 +73,7 @@ def test_what_nothing_defines_fails_instead_of_erring() -> None:
 def test_belief_is_a_neural_fact(village: Graph, rules: Rules) -> None:
     program = program_of(village, rules, believe=True)
     believe = program.predicates[Functor("believe", 3)]
-    assert believe.kind is Kind.NEURAL
+    assert believe.kind is PredicateKind.NEURAL
     assert list(program.networks()) == ["kge"]
     text = (
         "nn(kge, [R,X,Y]) :: believe(R,X,Y).\nr(X,Y) :- ground(X), ground(Y), !, believe(r,X,Y).\n"

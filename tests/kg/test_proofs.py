@@ -11,10 +11,10 @@ import torch
 from deepprooflog.errors import Inexact, ProofLogError
 from deepprooflog.kg.folder import read_graph
 from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.triples import Graph, graph_of
-from deepprooflog.logic.choice import Weigher
+from deepprooflog.logic.choice import WeightSource
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import start, successors
@@ -45,7 +45,7 @@ def enumerated(prover: Prover, program: Program, text: str) -> list[tuple[float,
         if not following:
             return
         first = next(iter(following.values()))
-        if first.weigher is Weigher.BERNOULLI:
+        if first.weigher is WeightSource.BERNOULLI:
             inputs = [torch.tensor([belief.number(j, t)]) for j, t in enumerate(first.inputs)]
             logs = [belief.log_probability(*inputs).item()]
         else:
@@ -125,7 +125,7 @@ def test_limits_are_not_passed_over() -> None:
     graph = graph_of(TRIPLES)
     rules = parse_rules(RULES)
     policy = policy_of(program_of(graph, rules))
-    prover = Prover(database_of(graph, rules), policy, limits=Limits(depth=1))
+    prover = Prover(database_of(graph, rules), policy, limits=ExploreLimits(depth=1))
     triple = graph.train[-1].tolist()
     assert graph.text(triple).startswith("kin")
     with pytest.raises(Inexact, match="outside the limits"):

@@ -16,10 +16,10 @@ from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.calibration import Calibration
 from deepprooflog.kg.kge_rotate import RotatE
 from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.rules import parse_rules
 from deepprooflog.kg.triples import Graph, graph_of
-from deepprooflog.logic.choice import Weigher
+from deepprooflog.logic.choice import WeightSource
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import start, successors
@@ -181,7 +181,7 @@ def test_belief_at_the_query_only(graph: Graph, nesting: int) -> None:
         if goal.is_true:
             return 1.0
         steps = list(successors(program, goal, interner))
-        if any(step.choice.weigher is Weigher.BERNOULLI for step in steps):
+        if any(step.choice.weigher is WeightSource.BERNOULLI for step in steps):
             inputs = (belief.number(j, t) for j, t in enumerate(steps[0].choice.inputs))
             p = belief.log_probability(*(torch.tensor([i]) for i in inputs)).exp().item()
             return p * value(steps[0].goal)
@@ -205,7 +205,7 @@ def test_limits_bound_success(graph: Graph) -> None:
     database = database_of(graph, rules, believe=True)
     triples = every_triple(graph)
     exact = Prover(database, policy, belief)(triples).success
-    for limits in (Limits(depth=2), Limits(atoms=1), Limits(goals=400)):
+    for limits in (ExploreLimits(depth=2), ExploreLimits(atoms=1), ExploreLimits(goals=400)):
         prover = Prover(database, policy, belief, limits)
         layers = prover.explore(prover.goals(triples))
         found = prover.weigh(layers)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 import deepprooflog as dpl
 from deepprooflog.infer.particles import Arena, LookAhead, steps_ahead
-from deepprooflog.infer.paths import Paths, grounds
+from deepprooflog.infer.paths import ParticleBatch, arenas
 from deepprooflog.learn.baseline import Value
 from deepprooflog.learn.smc import paths, smc_log_prob
 from deepprooflog.recipes.addition import program
@@ -44,11 +44,11 @@ def addition(epochs: int) -> tuple[dpl.Model, list[dpl.Query], list[dpl.Query]]:
     return model, seen, unseen
 
 
-def learned(model: dpl.Model, batch: Paths) -> Value:
+def learned(model: dpl.Model, batch: ParticleBatch) -> Value:
     """A value network taught by Bellman's equation alone."""
     value = Value()
     optimizer = torch.optim.Adam(value.parameters(), lr=0.02)
-    ((_, arena),) = grounds(batch, model.named_networks(), model.labels, model.scorer)
+    ((_, arena),) = arenas(batch, model.named_networks(), model.labels, model.scorer)
     assert isinstance(arena, Arena)
     for _ in range(200):
         optimizer.zero_grad()

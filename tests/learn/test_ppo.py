@@ -11,7 +11,7 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog.errors import ModelError
-from deepprooflog.learn.on_policy import Learner, OnPolicy, Report, train
+from deepprooflog.learn.on_policy import IterationReport, Learner, OnPolicy, train
 from deepprooflog.learn.policy_gradient import (
     ActorCritic,
     EpisodicReinforce,
@@ -97,7 +97,7 @@ def test_entropy_stops_short_of_certainty(make: Make, settings: type[OnPolicy]) 
     )
     seen: list[float] = []
 
-    def late(report: Report) -> None:
+    def late(report: IterationReport) -> None:
         if report.iteration > 16 and report.iteration % 3 == 0:
             seen.append(exact(program, policy, "p(a)"))
 

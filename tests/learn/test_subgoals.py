@@ -12,7 +12,7 @@ from torch import Tensor
 import deepprooflog as dpl
 from deepprooflog.infer.flatarena import longest
 from deepprooflog.infer.particles import Arena, steps_ahead
-from deepprooflog.infer.paths import Paths, grounds
+from deepprooflog.infer.paths import ParticleBatch, arenas
 from deepprooflog.learn.smc import paths
 from deepprooflog.learn.subgoals import goals_at, subgoal_log_prob, windows
 
@@ -25,7 +25,7 @@ add([X|Xs], [Y|Ys], [Z|Zs], C) :-
 """
 
 
-def additions(lengths: list[int]) -> tuple[dpl.Model, Paths, list[dpl.Query]]:
+def additions(lengths: list[int]) -> tuple[dpl.Model, ParticleBatch, list[dpl.Query]]:
     """Sums of different lengths with an untrained network."""
     torch.manual_seed(len(lengths))
     net = torch.nn.Linear(4, 10)
@@ -40,7 +40,7 @@ def additions(lengths: list[int]) -> tuple[dpl.Model, Paths, list[dpl.Query]]:
     return model, paths(model, goals), goals
 
 
-def arena_of(model: dpl.Model, batch: Paths, select: list[int], padded: bool) -> Arena:
+def arena_of(model: dpl.Model, batch: ParticleBatch, select: list[int], padded: bool) -> Arena:
     assert batch.flat is not None
     return batch.flat.arena(
         torch.tensor(select), batch.bank, model.named_networks(), model.labels, padded=padded
@@ -93,7 +93,7 @@ def exact_windows(arena: Arena, depth: Tensor, horizon: int) -> Tensor:
 def test_windows_against_sums_over_all_steps(horizon: int) -> None:
     """Value and gradient, against every live step of every window."""
     model, batch, _ = additions([6, 3])
-    ((_, ground),) = grounds(batch, model.named_networks(), model.labels, model.scorer, [0, 1])
+    ((_, ground),) = arenas(batch, model.named_networks(), model.labels, model.scorer, [0, 1])
     assert isinstance(ground, Arena)
     depth = windows(ground, horizon, torch.Generator().manual_seed(5))
     exact = exact_windows(ground, depth, horizon)

@@ -10,7 +10,7 @@ import pytest
 import deepprooflog as dpl
 from deepprooflog import Program, ProgramError, ProofLogError
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural, Trainable
-from deepprooflog.logic.program import Kind
+from deepprooflog.logic.program import PredicateKind
 from deepprooflog.syntax.terms import Atom, Functor
 
 
@@ -18,7 +18,7 @@ def clauses(text: str) -> list[Clause]:
     return list(Program(text).clauses())
 
 
-def kind(program: Program, name: str, arity: int) -> Kind:
+def kind(program: Program, name: str, arity: int) -> PredicateKind:
     return program.predicates[Functor(name, arity)].kind
 
 
@@ -158,16 +158,25 @@ def test_kinds() -> None:
         ":- dynamic(d/2)."
     )
     kinds = [kind(program, n, a) for n, a in [("p", 1), ("q", 1), ("r", 1), ("s", 2), ("b", 1)]]
-    expected = [Kind.PLAIN, Kind.LABELLED, Kind.TRAINABLE, Kind.NEURAL, Kind.NEURAL]
+    expected = [
+        PredicateKind.PLAIN,
+        PredicateKind.LABELLED,
+        PredicateKind.TRAINABLE,
+        PredicateKind.NEURAL,
+        PredicateKind.NEURAL,
+    ]
     assert kinds == expected
-    assert kind(program, "d", 2) is Kind.PLAIN
+    assert kind(program, "d", 2) is PredicateKind.PLAIN
     assert program.defines(Functor("d", 2)) and not program.defines(Functor("d", 1))
     assert list(program.networks()) == ["n"]
 
 
 def test_predicates_of_one_name_and_different_arity_are_different() -> None:
     program = Program("p(a). 0.5 :: p(a, b).")
-    assert (kind(program, "p", 1), kind(program, "p", 2)) == (Kind.PLAIN, Kind.LABELLED)
+    assert (kind(program, "p", 1), kind(program, "p", 2)) == (
+        PredicateKind.PLAIN,
+        PredicateKind.LABELLED,
+    )
 
 
 def test_clauses_of_a_predicate_need_not_stand_together() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from deepprooflog.logic import garbage
 from deepprooflog.logic.budget import Budget, BudgetExceeded
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.watch import (
     GRACE,
     PRESERVED,
@@ -200,14 +200,14 @@ def test_the_collector_comes_back_when_the_last_thread_has_ended() -> None:
     seen: list[bool] = []
 
     def first() -> None:
-        with no_collection():
+        with gc_paused():
             first_in.set()
             second_in.wait()
         first_out.set()
 
     def second() -> None:
         first_in.wait()
-        with no_collection():
+        with gc_paused():
             second_in.set()
             first_out.wait()
             seen.append(gc.isenabled())
@@ -226,7 +226,7 @@ def test_the_collector_survives_many_threads() -> None:
 
     def work() -> None:
         for _ in range(300):
-            with no_collection(), no_collection():
+            with gc_paused(), gc_paused():
                 pass
 
     threads = [threading.Thread(target=work) for _ in range(8)]

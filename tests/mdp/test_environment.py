@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from deepprooflog.errors import ModelError
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.logic.goal import Goal
-from deepprooflog.logic.program import Order, Program
+from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.mdp import reference
 from deepprooflog.mdp.environment import (
     FALSE,
@@ -123,7 +123,7 @@ def test_equal_to_the_plain_environment(memory: bool, false_action: bool) -> Non
     compared = []
 
     @fresh(20, episodes(), ORDERS, RANDOMS, st.booleans())
-    def compare(asked: Asked, order: Order, dice: random.Random, leave: bool) -> None:
+    def compare(asked: Asked, order: BodyOrder, dice: random.Random, leave: bool) -> None:
         compared.append(play(asked.program(order), asked.queries * 2, process, dice, leave))
 
     compare()

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from deepprooflog.logic.program import Order, Program
+from deepprooflog.logic.program import BodyOrder, Program
 from programs.parts import Texts, Vocabulary, atom, clause, clauses, several
 
 MIXED = Vocabulary(
     {"z": 0, "u": 1, "p": 2, "q": 2, "t": 3}, ("a", "b", "c", "7", "'B c'"), ("X", "Y", "Z", "W")
 )
-ORDERS: st.SearchStrategy[Order] = st.sampled_from(["written", "bound_first"])
+ORDERS: st.SearchStrategy[BodyOrder] = st.sampled_from(["written", "bound_first"])
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Asked:
     def __repr__(self) -> str:
         return "\n".join([self.text, *(f"?- {query}." for query in self.queries)])
 
-    def program(self, order: Order = "written") -> Program:
+    def program(self, order: BodyOrder = "written") -> Program:
         """The program, its bodies in this order."""
         return Program(self.text, order=order)
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import deepprooflog as dpl
-from deepprooflog.infer.paths import grounds
+from deepprooflog.infer.paths import arenas
 from deepprooflog.learn.mask import LogicMask
 from deepprooflog.learn.reinforce import Reinforce, rollouts
 from deepprooflog.learn.smc import paths
@@ -130,7 +130,7 @@ def test_masked_rollouts_never_fail(total: int) -> None:
     goal = dpl.goal("sum(X, Y, Z)", **values)
     batch = paths(masked, [goal], form="steps")
     networks = masked.named_networks()
-    [(_, ground)] = grounds(batch, networks, masked.labels, masked.scorer)
+    [(_, ground)] = arenas(batch, networks, masked.labels, masked.scorer)
     drawn = rollouts(ground, Reinforce(rollouts=40), torch.Generator().manual_seed(1))
     assert bool(drawn.success.all())
     # The guards take nothing away: both programs give the sum the same probability.

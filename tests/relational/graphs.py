@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from deepprooflog.logic.program import Order, Program
+from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
 from deepprooflog.relational.layers import explore
@@ -30,7 +30,7 @@ class Graph:
     folder: Path
 
     @lru_cache(maxsize=2)  # noqa: B019 - a graph is one folder, and a test module reads two
-    def program(self, order: Order = "bound_first") -> Program:
+    def program(self, order: BodyOrder = "bound_first") -> Program:
         clauses = [(self.folder / "train.txt").read_text()]
         for line in (self.folder / "rules.txt").read_text().splitlines():
             if line.strip():

@@ -12,7 +12,7 @@ from torch import Tensor
 from deepprooflog.kg.exact_learner import train_exact
 from deepprooflog.kg.exact_options import ExactOptions
 from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.rules import parse_rules
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.relational.entropy import first_entropy
@@ -36,7 +36,7 @@ def prover_of(graph: Graph) -> Prover:
     with torch.no_grad():
         for parameter in policy.parameters():
             parameter.mul_(1.5)  # far from undecided
-    return Prover(database_of(graph, read, nesting=1), policy, limits=Limits(depth=10))
+    return Prover(database_of(graph, read, nesting=1), policy, limits=ExploreLimits(depth=10))
 
 
 def choices(prover: Prover, triples: Tensor) -> list[list[float]]:

@@ -14,7 +14,7 @@ import torch
 from hypothesis import strategies as st
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.logic.program import Order, Program
+from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.expand import Successors, expand
 from deepprooflog.relational.goals import Goals
@@ -59,7 +59,7 @@ def sample(goals: Goals, seed: int, count: int = 15) -> Goals:
 
 
 @fresh(30, function_free(), ORDERS, SEEDS)
-def test_successors_are_the_reference_s(asked: Asked, order: Order, seed: int) -> None:
+def test_successors_are_the_reference_s(asked: Asked, order: BodyOrder, seed: int) -> None:
     program = asked.program(order)
     database = Database.of(program)
     goals = database.goals(asked.queries)
@@ -70,7 +70,7 @@ def test_successors_are_the_reference_s(asked: Asked, order: Order, seed: int) -
 
 
 @fresh(20, function_free(), ORDERS)
-def test_unmerged_successors_are_one_for_each_clause(asked: Asked, order: Order) -> None:
+def test_unmerged_successors_are_one_for_each_clause(asked: Asked, order: BodyOrder) -> None:
     program = asked.program(order)
     database = Database.of(program)
     goals = database.goals(asked.queries)
@@ -80,7 +80,7 @@ def test_unmerged_successors_are_one_for_each_clause(asked: Asked, order: Order)
 
 
 @fresh(20, function_free(), ORDERS, SEEDS)
-def test_facts_left_out(asked: Asked, order: Order, seed: int) -> None:
+def test_facts_left_out(asked: Asked, order: BodyOrder, seed: int) -> None:
     """By a view of the program, or goal by goal."""
     program = asked.program(order)
     database = Database.of(program)

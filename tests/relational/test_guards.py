@@ -11,9 +11,9 @@ import torch
 from hypothesis import strategies as st
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.logic.goal import Interner
-from deepprooflog.logic.program import Order, Program
+from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.logic.resolve import successors
 from deepprooflog.model import Model
 from deepprooflog.relational.database import Database
@@ -37,7 +37,7 @@ def reference(program: Program, database: Database, number: int, goals: object) 
 
 
 @fresh(20, function_free(guarded=True), ORDERS, SEEDS)
-def test_successors_are_the_reference_s(asked: Asked, order: Order, seed: int) -> None:
+def test_successors_are_the_reference_s(asked: Asked, order: BodyOrder, seed: int) -> None:
     program = asked.program(order)
     database = Database.of(program)
     goals = database.goals(asked.queries)
@@ -68,7 +68,7 @@ NUMBERS = (-(2**62), -3, 0, 2, 2**62)
 
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("order", ["written", "bound_first"])
-def test_every_guard_of_two_integers(sign: str, order: Order) -> None:
+def test_every_guard_of_two_integers(sign: str, order: BodyOrder) -> None:
     facts = " ".join(f"n({n})." for n in NUMBERS)
     program = Program(f"{facts} r(X, Y) :- n(X), n(Y), X {sign} Y.", order=order)
     database = Database.of(program, nesting=1)
@@ -95,7 +95,7 @@ def test_a_guard_weighs_one_whatever_the_scorer() -> None:
     text = "e(a, b). e(b, c). e(a, c). r(X, Y) :- e(X, Y), X \\= Y. r(X, Y) :- e(X, Z), e(Z, Y)."
     program = Program(text, order="bound_first")
     policy = Embedding(program, 8, "mlp", "mean", seed=1, false_action=True)
-    prover = Prover(Database.of(program), policy, limits=Limits(depth=9), program=program)
+    prover = Prover(Database.of(program), policy, limits=ExploreLimits(depth=9), program=program)
     queries = ["r(a, c)", "r(b, c)", "r(c, a)"]
     with torch.no_grad():
         found = prover.weigh(prover.explore(prover.database.goals(queries))).success

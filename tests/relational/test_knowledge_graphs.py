@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from deepprooflog.logic.program import Order
+from deepprooflog.logic.program import BodyOrder
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.expand import expand
 from deepprooflog.relational.goals import Goals
@@ -98,7 +98,7 @@ def met(database: Database, triples: list[Triple], depth: int, count: int, seed:
 @pytest.mark.parametrize("order", ["written", "bound_first"])
 @pytest.mark.parametrize("name", ["family", "wn18rr"])
 def test_goals_met_have_the_reference_s_successors(
-    name: str, order: Order, family: Graph, wn18rr: Graph
+    name: str, order: BodyOrder, family: Graph, wn18rr: Graph
 ) -> None:
     graph = {"family": family, "wn18rr": wn18rr}[name]
     program = graph.program(order)

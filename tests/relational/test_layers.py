@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.goal import Goal
-from deepprooflog.logic.program import Order, Program
+from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals
 from deepprooflog.relational.layers import Cut, Layers, explore
@@ -71,7 +71,7 @@ def decoded(database: Database, layers: Layers) -> tuple[list[set[State]], list[
 
 
 @fresh(22, function_free(queries=3), ORDERS)
-def test_layers_are_breadth_first_search(asked: Asked, order: Order) -> None:
+def test_layers_are_breadth_first_search(asked: Asked, order: BodyOrder) -> None:
     program, queries = asked.program(order), asked.queries
     expected = search(program, roots(program, queries), 4, 150)
     assume(expected is not None)
@@ -113,7 +113,7 @@ def _variables_named(text: str) -> str:
 
 
 @fresh(22, function_free(rules=6, facts=18, queries=1), ORDERS, st.integers(0, 2))
-def test_nesting_is_the_stratified_program(asked: Asked, order: Order, nesting: int) -> None:
+def test_nesting_is_the_stratified_program(asked: Asked, order: BodyOrder, nesting: int) -> None:
     program, (query,) = asked.program(order), asked.queries
     written_out = stratified(program, nesting)
     atoms = [_renamed(write_term(a, quoted=True), nesting) for a in program.query(query).atoms]
@@ -243,7 +243,7 @@ def test_belief_nests_in_nothing() -> None:
 
 @pytest.mark.parametrize("order", ["written", "bound_first"])
 @pytest.mark.parametrize("nesting", [0, 1, 2])
-def test_belief_at_the_query_only(nesting: int, order: Order) -> None:
+def test_belief_at_the_query_only(nesting: int, order: BodyOrder) -> None:
     """The stratified program in which only the top level has clauses that believe."""
     relations = {
         "p": ["p(a, b).", "p(b, c).", "p(c, a)."],
@@ -306,7 +306,7 @@ def test_queries_share_goals_unless_a_fact_is_left_out() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @fresh(5, function_free(), ORDERS)
-def test_layers_on_a_gpu(asked: Asked, order: Order) -> None:
+def test_layers_on_a_gpu(asked: Asked, order: BodyOrder) -> None:
     database = Database.of(asked.program(order))
     here = explore(database, database.goals(asked.queries), max_depth=3)
     moved = database.to("cuda")

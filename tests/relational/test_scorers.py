@@ -13,7 +13,7 @@ from torch import Tensor
 
 import deepprooflog as dpl
 from deepprooflog.errors import ModelError
-from deepprooflog.logic.program import Kind, Program
+from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.logic.query import Query
 from deepprooflog.mdp.environment import Environment, Queries, actions, reset, step
 from deepprooflog.mdp.policy import Policy, draw, process_of
@@ -112,7 +112,7 @@ def labelled(text: str, program: Program, scorer: ClauseWeights) -> Program:
         if not len(predicate.entries):
             lines.append(f":- dynamic({functor}).")
         for clause in predicate.entries:
-            assert clause.place is not None and predicate.kind is Kind.PLAIN
+            assert clause.place is not None and predicate.kind is PredicateKind.PLAIN
             key = (clause.functor, clause.args, clause.body)
             label = values[scorer.rows.row(key, is_fact=not clause.body and not clause.size)]
             lines.append(f"{label!r} :: {source[clause.place.line - 1]}")

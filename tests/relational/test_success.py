@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import deepprooflog as dpl
 from deepprooflog.errors import ProofLogError
 from deepprooflog.logic.budget import Budget
-from deepprooflog.logic.program import Order, Program
+from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
 from deepprooflog.relational.layers import Layers, explore
@@ -45,7 +45,7 @@ def gradients(scorer: Embedding) -> dict[str, torch.Tensor]:
 
 @fresh(14, stratified(), ORDERS, CONSTANTS, st.booleans())
 def test_success_is_that_of_the_goal_graph(
-    asked: Asked, order: Order, constants: ConstantRows, false_action: bool
+    asked: Asked, order: BodyOrder, constants: ConstantRows, false_action: bool
 ) -> None:
     """Values and gradients, of queries with and without variables."""
     program, queries = asked.program(order), asked.queries

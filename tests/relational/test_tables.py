@@ -9,7 +9,7 @@ from deepprooflog.relational.database import Database
 from deepprooflog.relational.expand import expand
 from deepprooflog.relational.rules import read_rules
 from deepprooflog.relational.symbols import Symbols
-from deepprooflog.relational.tables import Shape, Standing
+from deepprooflog.relational.tables import AtomLayout, Standing
 from deepprooflog.relational.templates import code_of
 
 BELIEF = """
@@ -41,7 +41,7 @@ def test_a_standing_offers_rules(nests: bool, believes: bool, offered: list[str]
 @pytest.mark.parametrize(("nested", "width"), [(False, 4), (True, 5)])
 def test_the_width_of_an_atom(nested: bool, width: int) -> None:
     """A predicate, three arguments, and what nesting is left where that is limited."""
-    assert Shape(2, 3, nested, frozenset(), frozenset(), ()).width == width
+    assert AtomLayout(2, 3, nested, frozenset(), frozenset(), ()).width == width
 
 
 def test_patterns_are_compiled_when_they_are_met() -> None:

@@ -6,12 +6,12 @@ from itertools import product
 
 import pytest
 
-from deepprooflog.logic.program import Order, Program
+from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.relational.goals import variable
-from deepprooflog.relational.rules import Rule, read_rules
+from deepprooflog.relational.rules import EncodedRule, read_rules
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.relational.templates import (
-    Template,
+    CompiledRule,
     argument,
     code_of,
     compile_rule,
@@ -25,13 +25,13 @@ V0, V1, V2 = 1, 2, 3
 """Entries of call patterns: a constant, the goal's variables 0, 1, 2."""
 
 
-def rule_of(text: str) -> tuple[Rule, Symbols]:
+def rule_of(text: str) -> tuple[EncodedRule, Symbols]:
     program = Program(text + " a(x, y). b(x, y). f(x).")
     symbols = Symbols.of(program)
     return read_rules(program, symbols)[0], symbols
 
 
-def compiled(text: str, *pattern: int, order: Order = "written") -> Template | None:
+def compiled(text: str, *pattern: int, order: BodyOrder = "written") -> CompiledRule | None:
     return compile_rule(rule_of(text)[0], pattern, order)
 
 
@@ -41,7 +41,7 @@ def test_the_page_s_example() -> None:
     _, symbols = rule_of(text)
     names = {functor.name: number for number, functor in enumerate(symbols.predicates)}
     template = compiled(text, CONSTANT, V0, order="bound_first")
-    assert template == Template(
+    assert template == CompiledRule(
         body=((names["f"], argument(0)), (names["a"], variable(0), argument(0))),
         bindings=(variable(0),),
         shift=0,

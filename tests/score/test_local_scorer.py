@@ -21,7 +21,7 @@ from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.resolve import start, successors
 from deepprooflog.score.edges import edge_table
 from deepprooflog.score.scorer import Scene, Scorer
-from deepprooflog.score.weigh import Asked, edge_weights
+from deepprooflog.score.weigh import WeighRequest, edge_weights
 from score.leftmost_network import LeftmostNetwork
 
 # A tree of calls with two ways at most calls, one of them a dead end.
@@ -85,7 +85,9 @@ def tabled_log_prob(model: dpl.Model, query: str) -> Tensor:
     """log p by tables, also where the goal graph ends."""
     interner = Interner()
     table = tabulate(model.program, interner.goal(model.program.query(query).atoms), interner)
-    asked = Asked(edge_table(table.system.choices), table.calls, torch.zeros((1, 0)).long().numpy())
+    asked = WeighRequest(
+        edge_table(table.system.choices), table.calls, torch.zeros((1, 0)).long().numpy()
+    )
     (weights,) = edge_weights([asked], [], {}, model.labels, model.scorer)
     (answer,) = table.answers.values()
     return tabled_log_values(table.system, weights[:, 0])[answer]

@@ -42,7 +42,7 @@ exit status: 0 done (bounds instead of an exact probability included), 2 bad inp
 """
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """An argparse parser whose complaints stay on their line, whatever the arguments hold."""
 
     def error(self, message: str) -> NoReturn:
@@ -51,7 +51,7 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """The whole command line as one argparse tree."""
-    root = Parser(
+    root = CommandParser(
         prog="dprl",
         description="Stochastic logic programs: probabilities, answers and the proofs behind them.",
         epilog=EPILOG,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from deepprooflog.data.places import cache
-from deepprooflog.data.sources import File, Source
+from deepprooflog.data.sources import DataSource, File
 from deepprooflog.data.unpack import unpack
 from deepprooflog.data.whole import cannot_write, write_whole
 from deepprooflog.errors import DataError
@@ -29,7 +29,9 @@ BYTES_AT_MOST = 256 * 1024 * 1024
 _PIECE = 64 * 1024
 
 
-def fetch(source: Source, folder: Path | None = None, say: Callable[[str], object] = print) -> Path:
+def fetch(
+    source: DataSource, folder: Path | None = None, say: Callable[[str], object] = print
+) -> Path:
     """Download what is missing of a data set; the folder it is in."""
     folder = cache() / source.name if folder is None else folder
     try:
@@ -62,7 +64,7 @@ def _is_there(path: Path, file: File) -> bool:
         return False
 
 
-def _download(source: Source, file: File, say: Callable[[str], object]) -> bytes:
+def _download(source: DataSource, file: File, say: Callable[[str], object]) -> bytes:
     faults = []
     for url in source.urls:
         say(f"fetching {url}{file.name}")

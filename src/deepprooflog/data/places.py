@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from deepprooflog.data.sources import Source
+from deepprooflog.data.sources import DataSource
 from deepprooflog.errors import DataError
 
 VARIABLE = "DEEPPROOFLOG_DATA"
@@ -48,7 +48,7 @@ def places() -> list[Path]:
     return [*([Path(given)] if given else []), cache()]
 
 
-def find(source: Source) -> Path:
+def find(source: DataSource) -> Path:
     """The folder that holds all files of a data set."""
     for place in places():
         folder = place / source.name

@@ -14,7 +14,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """A data set: its folder's name, its files and the addresses that serve them."""
 
     name: str
@@ -22,7 +22,7 @@ class Source:
     urls: tuple[str, ...]  # each is a folder of the files
 
 
-MNIST = Source(
+MNIST = DataSource(
     name="mnist",
     files=(
         File("train-images-idx3-ubyte.gz", "6bbc9ace898e44ae57da46a324031adb"),

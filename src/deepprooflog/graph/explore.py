@@ -20,7 +20,7 @@ from deepprooflog.errors import ProofLogError
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import successors
@@ -42,7 +42,7 @@ SHARE = 0.75
 LOOK = 1024
 
 
-@no_collection()
+@gc_paused()
 def explore(
     program: Program,
     roots: Sequence[Goal],
@@ -67,7 +67,7 @@ def explore(
 class Exploration:
     """The state of one exploration: nodes met, edges found, goals still to expand."""
 
-    @no_collection()
+    @gc_paused()
     def __init__(
         self,
         program: Program,
@@ -123,7 +123,7 @@ class Exploration:
         """True while a good part of the goals waits to be expanded: a graph that branches out."""
         return 8 * len(self.queue) > len(self.goals)
 
-    @no_collection()
+    @gc_paused()
     def advance(self, work: int | None = None) -> None:
         """Expand goals until the exploration has ended, or has done so much work."""
         try:

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 from deepprooflog.graph.components import strong_components
 from deepprooflog.graph.pattern import Fill, leave, reveal, tops_of
 from deepprooflog.logic.budget import Budget, BudgetExceeded
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.goal import Goal, Interner, rename
 from deepprooflog.logic.head import enter
-from deepprooflog.logic.program import Kind, Program
+from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.logic.resolve import successors
 from deepprooflog.logic.unify import Trail, undo
 from deepprooflog.syntax.terms import Functor, Term, Var, args_of, deref, functor_of, variables
@@ -237,7 +237,7 @@ class Templates:
         predicate = None if functor is None else self.program.predicates.get(functor)
         return (
             predicate is None
-            or predicate.kind is Kind.NEURAL
+            or predicate.kind is PredicateKind.NEURAL
             or predicate.has_cut
             or predicate.has_nested_cut
         )
@@ -272,7 +272,7 @@ def looked_at(
 
 def certain(choice: Choice) -> bool:
     """True when a step weighs 1 whatever the parameters (under the scorer `Unit`)."""
-    return choice.weigher in (Weigher.ONE, Weigher.SCORER)
+    return choice.weigher in (WeightSource.ONE, WeightSource.SCORER)
 
 
 def collapse(

@@ -17,7 +17,7 @@ import numpy as np
 from deepprooflog.graph.components import strong_components
 from deepprooflog.graph.digraph import Arrows
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Schedule:
         return level
 
 
-@no_collection()
+@gc_paused()
 def schedule(graph: GoalGraph | Arrows, targets: Ints | None = None) -> Schedule:
     """Plan the solution of a goal graph; `targets` default to its True nodes."""
     if targets is None:

@@ -55,7 +55,7 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class Groups:
+class SlotGroups:
     """Queries by template: those that share one, and those that are alone in theirs."""
 
     goals: dict[int, Goal]  # by position in the batch, over the tensors that they name
@@ -65,7 +65,7 @@ class Groups:
     interner: Interner
 
 
-def group(queries: Sequence[Query], placed: Placed, which: Sequence[int]) -> Groups:
+def group(queries: Sequence[Query], placed: Placed, which: Sequence[int]) -> SlotGroups:
     """Sort some queries by template."""
     interner = Interner()
     named = sorted({row for i in which for row in placed.rows[i]})
@@ -88,7 +88,7 @@ def group(queries: Sequence[Query], placed: Placed, which: Sequence[int]) -> Gro
         matrix = np.asarray([row for _, row in rows], dtype=np.int64).reshape(len(rows), -1)
         shared.append(Shared(template, matrix, np.asarray([i for i, _ in rows], dtype=np.int64)))
     matrix = np.asarray([named], dtype=np.int64)
-    return Groups(goals, shared, alone, matrix, interner)
+    return SlotGroups(goals, shared, alone, matrix, interner)
 
 
 def bundle(

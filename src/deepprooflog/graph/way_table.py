@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from deepprooflog.graph.macro import Template, TemplateStore
 from deepprooflog.graph.pattern import WholeTensors
 from deepprooflog.graph.unfold import Instances
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural
 from deepprooflog.syntax.terms import Slot
 
@@ -31,7 +31,7 @@ NONE, LABEL = -1, -2
 MOST_KEY = 1 << 62
 
 
-class ReadTerm(WholeTensors):
+class TermReading(WholeTensors):
     """A network is given a term: the goal graph weighs it, or says that it should be a tensor."""
 
 
@@ -135,11 +135,11 @@ def _made(template: Template, store: TemplateStore) -> WayTable:
         f = 0
         for choice in way.choices:
             assert choice.clause is not None
-            if choice.weigher is Weigher.LABEL:
+            if choice.weigher is WeightSource.LABEL:
                 assert isinstance(choice.clause.label, Constant)
                 constant[w] += choice.clause.label.log
                 continue
-            if choice.weigher is Weigher.TRAINABLE:
+            if choice.weigher is WeightSource.TRAINABLE:
                 number = _label(store, choice.clause)
                 labels[number] = None
                 kind[w, f], column[w, f] = LABEL, number
@@ -156,14 +156,14 @@ def _made(template: Template, store: TemplateStore) -> WayTable:
 
 
 def _factors(choices: tuple[Choice, ...]) -> int:
-    return sum(1 for c in choices if c.weigher is not Weigher.LABEL)
+    return sum(1 for c in choices if c.weigher is not WeightSource.LABEL)
 
 
 def _slots(choice: Choice) -> tuple[int, ...]:
     numbers = []
     for term in choice.inputs:
         if type(term) is not Slot:
-            raise ReadTerm
+            raise TermReading
         numbers.append(term.number)
     return tuple(numbers)
 

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepprooflog.infer.particles import Arena, Groups, groups
+from deepprooflog.infer.particles import Arena, StepGroups, groups
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Joined:
     pairs: Int[Tensor, "pairs"]  # source · nodes + target, ascending
     nodes: int
     edges: Int[Tensor, "edges"]  # the arena's steps, by pair
-    steps: Groups
+    steps: StepGroups
 
     def find(
         self, source: Int[Tensor, "*shape"], target: Int[Tensor, "*shape"]

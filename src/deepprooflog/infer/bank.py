@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.score.weigh import Asked
+from deepprooflog.score.weigh import WeighRequest
 
-Bank = Tensor | list[Tensor]
+StackedBank = Tensor | list[Tensor]
 
 
 def tensor_of(value: object) -> Tensor:
@@ -35,7 +35,7 @@ def tensor_of(value: object) -> Tensor:
         ) from None
 
 
-def bank_of(tensors: Sequence[object] | Tensor | np.ndarray) -> Bank:
+def bank_of(tensors: Sequence[object] | Tensor | np.ndarray) -> StackedBank:
     """The tensors as a bank: a tensor or an array with a row for each is one already."""
     if isinstance(tensors, Tensor):
         return tensor_of(tensors)
@@ -48,7 +48,7 @@ def bank_of(tensors: Sequence[object] | Tensor | np.ndarray) -> Bank:
     return torch.stack(bank) if len(shapes) == 1 else bank
 
 
-def replaced(bank: Bank, tensors: Sequence[Tensor] | Tensor) -> Bank:
+def replaced(bank: StackedBank, tensors: Sequence[Tensor] | Tensor) -> StackedBank:
     """Other tensors in place of a bank's: as many as it has."""
     fits = tensors.ndim > 0 if isinstance(tensors, Tensor) else isinstance(tensors, Sequence)
     if not fits:
@@ -61,14 +61,14 @@ def replaced(bank: Bank, tensors: Sequence[Tensor] | Tensor) -> Bank:
     return tensors if isinstance(tensors, Tensor) else [tensor_of(t) for t in tensors]
 
 
-def moved(bank: Bank, device: torch.device) -> Bank:
+def moved(bank: StackedBank, device: torch.device) -> StackedBank:
     """The bank on a device."""
     return bank.to(device) if isinstance(bank, Tensor) else [t.to(device) for t in bank]
 
 
 def narrowed(
-    asked: Sequence[Asked], bank: Bank, device: torch.device
-) -> tuple[list[Asked], list[Tensor]]:
+    asked: Sequence[WeighRequest], bank: StackedBank, device: torch.device
+) -> tuple[list[WeighRequest], list[Tensor]]:
     """What is asked over those tensors of the bank alone that it names."""
     if not asked:
         return [], []

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from deepprooflog.graph.templates import group, place_tensors
 from deepprooflog.graph.way_table import Ints
-from deepprooflog.infer.bank import Bank, bank_of, moved, replaced
+from deepprooflog.infer.bank import StackedBank, bank_of, moved, replaced
 from deepprooflog.infer.method import Method
 from deepprooflog.infer.unfolded_part import (
     UnfoldedPart,
@@ -63,7 +63,7 @@ class Compiled:
     unfolded: list[UnfoldedPart]
     graphs: list[GraphPart]
     tabled: list[TabledPart]
-    bank: Bank
+    bank: StackedBank
 
     def __len__(self) -> int:
         return self.queries

@@ -17,15 +17,16 @@ from deepprooflog.graph.digraph import Arrows
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.foremost import best_first
-from deepprooflog.infer.method import Method, Solvable, Weigh, over_budget, write_down
+from deepprooflog.infer.method import Method, Solvable, over_budget, write_down
 from deepprooflog.infer.polynomial import System
 from deepprooflog.infer.semiring import MaxSemiring, evaluate
 from deepprooflog.infer.tabled import ONE
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
+from deepprooflog.score.fixed import Weigh
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ class Best:
     method: Literal["graph", "tabled"]
 
 
-@no_collection()
+@gc_paused()
 def best_derivation(
     program: Program,
     goal: Goal,

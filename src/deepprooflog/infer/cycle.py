@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.infer.elimination import UNIT, Factors, factor, solve
-from deepprooflog.infer.ordering import Ints, Order
+from deepprooflog.infer.ordering import EliminationOrder, Ints
 from deepprooflog.infer.wide import (
     NOTHING,
     Floats,
@@ -35,10 +35,10 @@ HOPELESS = 1e12
 
 
 @dataclass(frozen=True)
-class Steps:
+class CycleSteps:
     """The steps of a cyclic component's states, as positions among its states."""
 
-    order: Order
+    order: EliminationOrder
     inner_source: Ints  # [k] ascending
     inner_target: Ints  # [k]
     outer_source: Ints  # [m] ascending; steps that leave, those into failure included
@@ -55,7 +55,9 @@ class Closed:
     certain: bool  # every escape is known without a subtraction
 
 
-def close_cycle(steps: Steps, inner: Floats, outer: Floats, right: Floats, slack: Floats) -> Closed:
+def close_cycle(
+    steps: CycleSteps, inner: Floats, outer: Floats, right: Floats, slack: Floats
+) -> Closed:
     """Solve a component: log weights of inner [k, B] and leaving [m, B] steps, log b [n, B].
 
     `slack` [n] is 1 − Σ of all of a state's weights, where that is known apart from the weights;
@@ -80,7 +82,7 @@ def close_cycle(steps: Steps, inner: Floats, outer: Floats, right: Floats, slack
     return Closed(solve(factors, b), a, b, factors, certain)
 
 
-def _escapes(steps: Steps, a: Wide, leaving: Wide, slack: Floats) -> tuple[Wide, bool]:
+def _escapes(steps: CycleSteps, a: Wide, leaving: Wide, slack: Floats) -> tuple[Wide, bool]:
     """What leaves each state [n, B], and whether all of it is known without a subtraction."""
     n, batch = steps.order.states, a.m.shape[1]
     known = np.isfinite(slack)
@@ -120,7 +122,7 @@ def _added(base: Wide, items: Wide, source: Ints) -> Wide:
     return result
 
 
-def _productive(steps: Steps, inner: Floats, right: Floats) -> NDArray[np.bool_] | None:
+def _productive(steps: CycleSteps, inner: Floats, right: Floats) -> NDArray[np.bool_] | None:
     """[n, B] the states that reach success by steps of nonzero weight; None when all do."""
     found = right > -np.inf
     cut = inner == -np.inf
@@ -143,7 +145,7 @@ def _productive(steps: Steps, inner: Floats, right: Floats) -> NDArray[np.bool_]
     return found
 
 
-def rounding_error(steps: Steps, closed: Closed, given: Floats) -> Floats:
+def rounding_error(steps: CycleSteps, closed: Closed, given: Floats) -> Floats:
     """[n] bounds on |log x̂ − log x| that hold for the first column; inf where none can be told.
 
     `given` [n] bounds how far the numbers of each row were off as they came, in units of rounding.

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepprooflog.infer.ordering import Order
+from deepprooflog.infer.ordering import EliminationOrder
 from deepprooflog.infer.wide import (
     NOTHING,
     SUMMED,
@@ -54,7 +54,7 @@ class NoLimit(Exception):
 class Factors:
     """A cycle eliminated: enough to solve for any right side, and for the transpose."""
 
-    order: Order
+    order: EliminationOrder
     entries: Wide  # [entries, B] steps as they were when their source was eliminated
     pivots: Wide  # [states, B] d
     shares: tuple[Wide, ...]  # for each round, [i, B]: A_ik / d_k
@@ -63,7 +63,7 @@ class Factors:
     cancelled: float  # the largest ratio of a pivot's summands to the pivot
 
 
-def factor(order: Order, steps: Wide, escapes: Wide) -> Factors:
+def factor(order: EliminationOrder, steps: Wide, escapes: Wide) -> Factors:
     """Eliminate all states; `steps` [steps, B] are A's entries, `escapes` [states, B] are e."""
     batch = steps.m.shape[1]
     entries = zeros(order.entries, batch)
@@ -117,7 +117,7 @@ def factor(order: Order, steps: Wide, escapes: Wide) -> Factors:
 
 
 def _factor_matrix(
-    order: Order, entries: Wide, escapes: Wide, pivots: Wide, signed: bool
+    order: EliminationOrder, entries: Wide, escapes: Wide, pivots: Wide, signed: bool
 ) -> tuple[Wide, float, float]:
     """Eliminate what is left as a matrix: by plain floats where nothing is near their limits."""
     m, batch = len(order.rest), entries.m.shape[1]
@@ -131,7 +131,9 @@ def _factor_matrix(
     return matrix, (SUMMED + 3) * m * (m - 1) / 2, cancelled if signed else 1.0
 
 
-def _in_floats(order: Order, matrix: Wide, escape: Wide) -> tuple[Wide, Wide, float] | None:
+def _in_floats(
+    order: EliminationOrder, matrix: Wide, escape: Wide
+) -> tuple[Wide, Wide, float] | None:
     m = len(order.rest)
     used = np.concatenate([matrix.e[matrix.m != 0], escape.e[escape.m != 0]])
     if len(used) and (int(used.max()) > -FLOATS or int(used.min()) < FLOATS):
@@ -164,7 +166,7 @@ def _least(values: Floats) -> float:
     return float(np.min(sizes, where=sizes > 0, initial=np.inf))
 
 
-def _in_wide(order: Order, matrix: Wide, escape: Wide) -> tuple[Wide, Wide, float]:
+def _in_wide(order: EliminationOrder, matrix: Wide, escape: Wide) -> tuple[Wide, Wide, float]:
     m = len(order.rest)
     d = zeros(*escape.m.shape)
     cancelled = 1.0

@@ -23,7 +23,7 @@ from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Struct, Term, Var
 
 Floats = NDArray[np.float64]
-Place = tuple[int, tuple[Term, ...], frozenset[Var]]
+PlaceInAnswer = tuple[int, tuple[Term, ...], frozenset[Var]]
 """A goal, what its open variables must become, and the answer's variables that are spoken for."""
 
 
@@ -47,8 +47,8 @@ def ending_in(
     first, target = graph.first.tolist(), graph.target.tolist()
     items = weights.tolist()
     root = int(graph.roots[0])
-    begin: Place = (root, answer, frozenset())
-    number: dict[Place, int] = {begin: 0}
+    begin: PlaceInAnswer = (root, answer, frozenset())
+    number: dict[PlaceInAnswer, int] = {begin: 0}
     queue = [begin]
     source: list[int] = []
     aim: list[int] = []

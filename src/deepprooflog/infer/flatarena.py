@@ -33,7 +33,7 @@ TRUE, NOWHERE = -2, -1
 
 
 @dataclass(frozen=True)
-class Rows:
+class LiveRows:
     """What one network reads for each query, as numbers into the bank."""
 
     asked: AskedRows
@@ -63,7 +63,7 @@ class FlatPart:
     kind: Tensor  # [E, F] NONE, LABEL or a network's number
     row: Tensor  # [E, F]
     column: Tensor  # [E, F]
-    networks: tuple[Rows, ...]
+    networks: tuple[LiveRows, ...]
     clauses: tuple[Clause, ...]
 
     def to(self, device: torch.device) -> FlatPart:
@@ -180,7 +180,7 @@ def _ranges(first: Tensor, queries: Tensor, most: int | None) -> Ranges:
 
 
 def _ask(
-    rows: Rows,
+    rows: LiveRows,
     numbers: Tensor,
     bank: Sequence[Tensor] | Tensor,
     networks: Mapping[str, Network],
@@ -258,7 +258,7 @@ def _twins(source: Ints, target: Ints) -> Ints:
     return twins
 
 
-def _rows(asked: AskedRows, queries: int, placed: Sequence[Sequence[int]]) -> Rows:
+def _rows(asked: AskedRows, queries: int, placed: Sequence[Sequence[int]]) -> LiveRows:
     width = max((len(p) for p in placed), default=0)
     table = np.zeros((queries, max(width, 1)), dtype=np.int64)
     for i, p in enumerate(placed):
@@ -266,7 +266,7 @@ def _rows(asked: AskedRows, queries: int, placed: Sequence[Sequence[int]]) -> Ro
     bank = table[asked.query[:, None], asked.slots]
     alone = len(np.unique(bank, axis=0)) == len(bank)
     first = np.searchsorted(asked.query, np.arange(queries + 1))
-    return Rows(asked, torch.as_tensor(first), _most(first), torch.as_tensor(bank), alone)
+    return LiveRows(asked, torch.as_tensor(first), _most(first), torch.as_tensor(bank), alone)
 
 
 def _most(first: Ints) -> int:

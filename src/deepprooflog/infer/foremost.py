@@ -16,25 +16,25 @@ from deepprooflog.errors import Inexact
 from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import LOOK
-from deepprooflog.infer.method import Weigh
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import successors
+from deepprooflog.score.fixed import Weigh
 
 # Goals that are expanded and weighed together at most.
 WIDTH = 64
 
-Steps = tuple[list[Choice], list[float]]
+ChosenSteps = tuple[list[Choice], list[float]]
 """The steps of a derivation, in order, and their log weights."""
 
 
-@no_collection()
+@gc_paused()
 def best_first(
     program: Program, goal: Goal, interner: Interner, weigh: Weigh, budget: Budget | None = None
-) -> Steps | None:
+) -> ChosenSteps | None:
     """The most probable derivation of a goal, of equally probable ones the shortest.
 
     None when there is no derivation; `Inexact` when the budget ends first, with the probability of
@@ -64,7 +64,7 @@ class _Search:
         self.weight: dict[Choice, float] = {}
         self.nothing = CallGraph(program, [])  # no step is the scorer's to weigh
 
-    def run(self, root: Goal, weigh: Weigh) -> Steps | None:
+    def run(self, root: Goal, weigh: Weigh) -> ChosenSteps | None:
         self._offer(root, 0.0, 0, None)
         try:
             while self.heap:
@@ -153,7 +153,7 @@ class _Search:
             if goal.is_true:
                 self.true = node
 
-    def _steps(self, node: int) -> Steps:
+    def _steps(self, node: int) -> ChosenSteps:
         choices: list[Choice] = []
         weights: list[float] = []
         while (last := self.last[node]) is not None:

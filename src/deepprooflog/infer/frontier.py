@@ -28,14 +28,14 @@ from deepprooflog.score.edges import EdgeTable, edge_table
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer
-from deepprooflog.score.weigh import Asked, edge_weights
+from deepprooflog.score.weigh import WeighRequest, edge_weights
 
 # Steps looked at from a goal: its own, and those of its successors to see which are dead ends.
 LOOK = Budget(max_depth=2, max_goals=100_000)
 
 
 @dataclass(frozen=True)
-class Steps:
+class LiveSteps:
     """The live steps out of one goal."""
 
     graph: GoalGraph
@@ -97,7 +97,7 @@ class Frontier:
     def _expand(self, nodes: Sequence[int]) -> None:
         found = [look(self.program, self.goals[n], self.interner) for n in nodes]
         slots = np.arange(len(self.bank), dtype=np.int64)[None, :]
-        asked = [Asked(s.table, s.graph, slots) for s in found]
+        asked = [WeighRequest(s.table, s.graph, slots) for s in found]
         weights = edge_weights(asked, self.bank, self.networks, self.labels, self.scorer)
         for node, steps, w in zip(nodes, found, weights, strict=True):
             self.begin[node] = len(self.target)
@@ -125,7 +125,7 @@ def _open(goal: Goal, program: Program, interner: Interner) -> Goal:
     return explore(program, [goal], interner, Budget(max_depth=0)).goals[0]
 
 
-def look(program: Program, goal: Goal, interner: Interner) -> Steps:
+def look(program: Program, goal: Goal, interner: Interner) -> LiveSteps:
     """The steps out of a goal that can go on, as far as its successors' own steps show."""
     graph = explore(program, [goal], interner, LOOK)
     root = int(graph.roots[0])
@@ -141,4 +141,4 @@ def look(program: Program, goal: Goal, interner: Interner) -> Steps:
     own = np.arange(graph.first[root], graph.first[root + 1])
     own = own[live[graph.target[own]]]
     goals = [graph.goals[t] for t in graph.target[own].tolist()]
-    return Steps(graph, edge_table(graph.choices), own, goals)
+    return LiveSteps(graph, edge_table(graph.choices), own, goals)

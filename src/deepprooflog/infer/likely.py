@@ -24,7 +24,7 @@ from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import Schedule, schedule
 from deepprooflog.infer.best import Settled, best_path
 from deepprooflog.infer.ending import Ending, best_of, ending_in, log_weight
-from deepprooflog.infer.method import Method, Weigh, over_budget, write_down
+from deepprooflog.infer.method import Method, over_budget, write_down
 from deepprooflog.infer.moves import BindsNothing, Moves
 from deepprooflog.infer.precise import solve_closely
 from deepprooflog.infer.prefixes import PrefixSearch, Spent, substitute
@@ -33,15 +33,16 @@ from deepprooflog.infer.tabled import Tabled
 from deepprooflog.infer.values import log_evaluate
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
+from deepprooflog.score.fixed import Weigh
 from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Term, Var, variables
 from deepprooflog.syntax.writer import write_term
 
 By = Literal["answer", "derivation"]
-Way = Literal["prefixes", "answers", "derivation"]
+AnswerWay = Literal["prefixes", "answers", "derivation"]
 
 # Goals that prefixes may be pushed through: some seconds of work.
 STEPS = 200_000
@@ -55,7 +56,7 @@ class Likely:
     log_prob: float
     certain: bool  # no answer that is not listed before it is more probable
     log_others: float  # no answer that is not listed at all is more probable than this
-    method: Way
+    method: AnswerWay
     choices: Sequence[Choice]  # of its best derivation
     log_weights: Sequence[float]
 
@@ -71,7 +72,7 @@ class Weighed(NamedTuple):
         return ending_in(self.graph, self.weights, answer, self.plan.live.tolist())
 
 
-@no_collection()
+@gc_paused()
 def likely_answers(
     program: Program,
     goal: Goal,
@@ -199,7 +200,7 @@ def _tabled(table: Tabled, weigh: Weigh, top: int, by: By) -> list[Likely]:
         check_one(value, f"the answer ({', '.join(map(write_term, answer))})")
     settled = Settled(system, weights)
 
-    def likely(place: int, certain: bool, others: float, method: Way) -> Likely:
+    def likely(place: int, certain: bool, others: float, method: AnswerWay) -> Likely:
         value, unknown, answer = listed[place]
         steps = settled.steps(unknown)
         assert steps is not None, "an answer of nonzero weight has a derivation"
@@ -214,7 +215,12 @@ def _tabled(table: Tabled, weigh: Weigh, top: int, by: By) -> list[Likely]:
 
 
 def _likely(
-    whole: Weighed, answer: tuple[Term, ...], log: float, certain: bool, others: float, method: Way
+    whole: Weighed,
+    answer: tuple[Term, ...],
+    log: float,
+    certain: bool,
+    others: float,
+    method: AnswerWay,
 ) -> Likely:
     check_one(log, f"the answer ({', '.join(map(write_term, answer))})", whole.graph.program)
     path = best_of(whole.ending_in(answer), whole.weights)

@@ -20,29 +20,20 @@ machine. A budget's limits hold for each of the two, and its clock for both toge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from deepprooflog.errors import Inexact, ProgramError
-from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import RECURSION, SHARE, Exploration
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.infer.tabled import Tabled, Tabulation
 from deepprooflog.logic.budget import Budget
-from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.long_body import LONG
 from deepprooflog.logic.program import Program
 
 Method = Literal["auto", "graph", "tabled"]
-
-Weigh = Callable[[GoalGraph | CallGraph, Sequence[Choice]], NDArray[np.float64]]
-"""Log weights of the edges of a graph, or of tabled productions."""
 
 # The first turn of a goal graph: some hundredths of a second.
 FIRST = 4_000

@@ -16,9 +16,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deepprooflog.infer.cycle import Steps, close_cycle, rounding_error
+from deepprooflog.infer.cycle import CycleSteps, close_cycle, rounding_error
 from deepprooflog.infer.elimination import UNIT, NoLimit, factor, solve
-from deepprooflog.infer.ordering import Order, order_states
+from deepprooflog.infer.ordering import EliminationOrder, order_states
 from deepprooflog.infer.wide import Floats, normal, to_float, to_log
 
 Ints = NDArray[np.int64]
@@ -101,7 +101,7 @@ def solve_linear(local: Local) -> tuple[Floats, Floats]:
     right = np.full(n, -np.inf)
     np.logaddexp.at(right, *local.constant)
     escapes = np.asarray(1.0 - np.bincount(i, np.exp(log), n), dtype=np.float64)
-    steps = Steps(order_states(n, i, j), i, j, np.zeros(0, dtype=np.int64))
+    steps = CycleSteps(order_states(n, i, j), i, j, np.zeros(0, dtype=np.int64))
     try:
         closed = close_cycle(steps, log[:, None], np.zeros((0, 1)), right[:, None], escapes)
     except NoLimit:
@@ -162,7 +162,7 @@ class _Floats:
         self.source = np.concatenate([local.single[0], local.double[0], local.double[0]])
         self.target = np.concatenate([local.single[1], local.double[1], local.double[2]])
         self.degree = np.bincount(self.source, minlength=n)
-        self._order: Order | None = None
+        self._order: EliminationOrder | None = None
 
     def value(self, x: Floats) -> Floats:
         """F(x)."""

@@ -50,7 +50,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Order:
+class EliminationOrder:
     """Rounds of elimination, and the states that are left for a matrix."""
 
     states: int
@@ -62,7 +62,7 @@ class Order:
     rest_place: Ints  # their places in the [m · m] matrix
 
 
-def order_states(states: int, source: Ints, target: Ints) -> Order:
+def order_states(states: int, source: Ints, target: Ints) -> EliminationOrder:
     """Order the states of a component with steps source → target; a pair may occur many times."""
     inner = source != target
     keys, number = np.unique(source[inner] * states + target[inner], return_inverse=True)
@@ -77,7 +77,7 @@ def order_states(states: int, source: Ints, target: Ints) -> Order:
         rounds.append(made)
     m = len(graph.states)
     place = graph.source * m + graph.target
-    return Order(states, entry, entries, tuple(rounds), graph.states, graph.entry, place)
+    return EliminationOrder(states, entry, entries, tuple(rounds), graph.states, graph.entry, place)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class Arena:
 
 
 @runtime_checkable
-class Ground(Protocol):
+class ArenaSource(Protocol):
     """Where particles can be put: an arena, or one that is found out as they go."""
 
     @property
@@ -69,7 +69,7 @@ LookAhead = Callable[[Arena], Tensor]
 
 
 @dataclass(frozen=True)
-class Groups:
+class StepGroups:
     """Items in groups, each with a weight; from each group an item can be drawn."""
 
     begin: Int[Tensor, "groups"]
@@ -93,7 +93,7 @@ def groups(
     group: Int[Tensor, "edges"],
     begin: Int[Tensor, "groups"],
     end: Int[Tensor, "groups"],
-) -> Groups:
+) -> StepGroups:
     """Items with log-weights, those of group g at `begin[g]` … `end[g]` − 1.
 
     >>> two = groups(torch.tensor([0.5, 0.5, 0.2]).log(), torch.tensor([0, 0, 1]),
@@ -105,10 +105,10 @@ def groups(
     share = torch.where(weights > -torch.inf, weights - mass[group], -torch.inf).double().exp()
     # A parallel running sum may step back by a rounding error; a search needs it sorted.
     heights = torch.cat([share.new_zeros(1), torch.cumsum(share, 0)])
-    return Groups(begin, end, mass, torch.cummax(heights, 0).values)
+    return StepGroups(begin, end, mass, torch.cummax(heights, 0).values)
 
 
-def proposals(arena: Arena, ahead: Float[Tensor, "nodes"] | None = None) -> Groups:
+def proposals(arena: Arena, ahead: Float[Tensor, "nodes"] | None = None) -> StepGroups:
     """The live steps of each goal, locally normalised; tilted by a look-ahead where one is given.
 
     q(e | G) ∝ w(e) · h(target of e)

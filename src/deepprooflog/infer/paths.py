@@ -22,10 +22,10 @@ from deepprooflog.graph.explore import RECURSION, explore
 from deepprooflog.graph.flat import flatten
 from deepprooflog.graph.templates import Bundle, bundle, place_tensors, renumber
 from deepprooflog.graph.way_table import Ints
-from deepprooflog.infer.bank import Bank, bank_of, moved, narrowed, replaced
+from deepprooflog.infer.bank import StackedBank, bank_of, moved, narrowed, replaced
 from deepprooflog.infer.flatarena import FlatPart, distances, flat_part
 from deepprooflog.infer.frontier import Frontier
-from deepprooflog.infer.particles import Arena, Ground
+from deepprooflog.infer.particles import Arena, ArenaSource
 from deepprooflog.infer.selection import Select, selection
 from deepprooflog.infer.unfolded_part import unfold_queries
 from deepprooflog.logic.budget import Budget
@@ -37,7 +37,7 @@ from deepprooflog.score.edges import EdgeTable, edge_table
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer
-from deepprooflog.score.weigh import Asked, edge_weights
+from deepprooflog.score.weigh import WeighRequest, edge_weights
 
 Form = Literal["auto", "graph", "steps"]
 
@@ -53,7 +53,7 @@ class BundlePart:
 
 
 @dataclass(frozen=True)
-class Paths:
+class ParticleBatch:
     """A batch of queries for particles; `infer.smc` and rollouts run on it."""
 
     program: Program
@@ -62,16 +62,16 @@ class Paths:
     bundles: tuple[BundlePart, ...]
     goals: Mapping[int, Goal]  # the wandering queries, over the bank's slots
     interner: Interner
-    bank: Bank
+    bank: StackedBank
 
     def __len__(self) -> int:
         return self.queries
 
-    def with_bank(self, bank: Sequence[Tensor] | Tensor) -> Paths:
+    def with_bank(self, bank: Sequence[Tensor] | Tensor) -> ParticleBatch:
         """The same queries over other tensors, without unfolding again."""
         return replace(self, bank=replaced(self.bank, bank))
 
-    def to(self, device: torch.device | str) -> Paths:
+    def to(self, device: torch.device | str) -> ParticleBatch:
         """The same batch with its tensors and indices on a device."""
         target = torch.device(device)
         flat = None if self.flat is None else self.flat.to(target)
@@ -85,7 +85,7 @@ def prepare(
     unfolding: bool,
     budget: Budget | None = None,
     form: Form = "auto",
-) -> Paths:
+) -> ParticleBatch:
     """Unfold or explore a batch of queries; `form="steps"` leaves all of it to the particles.
 
     `form="graph"` explores goal graphs without collapsing runs of certain steps.
@@ -109,7 +109,9 @@ def prepare(
             else:
                 wandering.extend(item.queries.reshape(-1).tolist())
     goals = {i: start(renumber(queries[i].atoms, placed.rows[i])[0], interner) for i in wandering}
-    return Paths(program, len(queries), flat, tuple(bundles), goals, interner, bank_of(placed.bank))
+    return ParticleBatch(
+        program, len(queries), flat, tuple(bundles), goals, interner, bank_of(placed.bank)
+    )
 
 
 def _grows(program: Program, query: Query) -> bool:
@@ -131,19 +133,19 @@ def _bundle_part(item: Bundle) -> BundlePart:
     return BundlePart(item, edge_table(graph.choices), keep, distance)
 
 
-def grounds(
-    paths: Paths,
+def arenas(
+    paths: ParticleBatch,
     networks: Mapping[str, Network],
     labels: Labels,
     scorer: Scorer,
     select: Select | None = None,
-) -> list[tuple[Ints, Ground]]:
+) -> list[tuple[Ints, ArenaSource]]:
     """Where the particles of the batch, or of the selected queries, can be put.
 
     Each comes with the places of its queries in the result.
     """
     device = labels.device
-    result: list[tuple[Ints, Ground]] = []
+    result: list[tuple[Ints, ArenaSource]] = []
     some = torch.arange(len(paths)) if select is None else selection(select, len(paths))
     if paths.flat is not None:
         part = paths.flat.to(device)
@@ -165,14 +167,14 @@ def grounds(
 
 
 def _bundle_arenas(
-    paths: Paths,
+    paths: ParticleBatch,
     wanted: Ints,
     networks: Mapping[str, Network],
     labels: Labels,
     scorer: Scorer,
 ) -> tuple[list[Ints], list[Arena]]:
     device = labels.device
-    asked: list[Asked] = []
+    asked: list[WeighRequest] = []
     chosen: list[tuple[BundlePart, Ints, Ints, Ints]] = []
     for part in paths.bundles:
         rows, columns, places = [], [], []
@@ -185,7 +187,9 @@ def _bundle_arenas(
                 columns.append(r)
                 places.append(place)
         if places:
-            asked.append(Asked(part.table, part.bundle.graph, part.bundle.slots[list(row_of)]))
+            asked.append(
+                WeighRequest(part.table, part.bundle.graph, part.bundle.slots[list(row_of)])
+            )
             chosen.append((part, np.asarray(rows), np.asarray(columns), np.asarray(places)))
     if not chosen:
         return [], []

@@ -19,7 +19,7 @@ from deepprooflog.infer.newton import productive
 from deepprooflog.infer.polynomial import Block, Solution, System, blocks, solve_bounded
 from deepprooflog.infer.scalar import eliminate
 from deepprooflog.infer.wide import Floats
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Constant
 
 # Digits, and how many more labels with long denominators may ask for.
@@ -34,7 +34,7 @@ LARGEST = 200
 LAST = Decimal("1e-24")
 ROUNDS = 200
 
-Row = tuple[int, int, int, Decimal]
+PreciseRow = tuple[int, int, int, Decimal]
 
 
 def solve_closely(system: System, weights: Floats, order: list[Block] | None = None) -> Solution:
@@ -95,9 +95,9 @@ def _distribution(choice: Choice) -> tuple[object, object] | None:
     """The softmax that weighs a choice, and which of its entries this is."""
     if choice.clause is None:
         return None
-    if choice.weigher is Weigher.TRAINABLE:
+    if choice.weigher is WeightSource.TRAINABLE:
         return choice.clause.functor, id(choice.clause)
-    if choice.weigher is Weigher.NEURAL:
+    if choice.weigher is WeightSource.NEURAL:
         return (id(choice.clause), choice.inputs), choice.number
     return None
 
@@ -135,7 +135,7 @@ def _component(
 ) -> tuple[list[Decimal], list[float]] | None:
     """x and its relative error on a cyclic component; None where the method does not end."""
     position = {u: i for i, u in enumerate(block.unknowns)}
-    rows: list[Row] = []
+    rows: list[PreciseRow] = []
     for p in block.productions:
         own: list[int] = []
         rest = weights[p]
@@ -175,7 +175,7 @@ def _component(
     return y, error
 
 
-def _value(n: int, rows: list[Row], x: list[Decimal]) -> list[Decimal]:
+def _value(n: int, rows: list[PreciseRow], x: list[Decimal]) -> list[Decimal]:
     result = [Decimal(0)] * n
     for i, j, k, c in rows:
         result[i] += c if j < 0 else c * x[j] if k < 0 else c * x[j] * x[k]
@@ -183,7 +183,7 @@ def _value(n: int, rows: list[Row], x: list[Decimal]) -> list[Decimal]:
 
 
 def _newton(
-    n: int, rows: list[Row], x: list[Decimal], right: list[Decimal]
+    n: int, rows: list[PreciseRow], x: list[Decimal], right: list[Decimal]
 ) -> list[Decimal] | None:
     """(I − J(x))⁻¹ right."""
     steps: list[tuple[int, int, Decimal]] = []

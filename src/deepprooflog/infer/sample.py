@@ -29,7 +29,7 @@ from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.syntax.terms import Term
 
-Weigh = Callable[[GoalGraph, Sequence[Choice]], NDArray[np.float64]]
+WeighGoals = Callable[[GoalGraph, Sequence[Choice]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def sample(
     program: Program,
     goal: Goal,
     interner: Interner,
-    weigh: Weigh,
+    weigh: WeighGoals,
     n: int,
     *,
     seed: int | None = None,

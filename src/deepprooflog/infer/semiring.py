@@ -21,7 +21,7 @@ import numpy as np
 from deepprooflog.errors import ProgramError
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import Schedule
-from deepprooflog.infer.cycle import Steps, close_cycle
+from deepprooflog.infer.cycle import CycleSteps, close_cycle
 from deepprooflog.infer.elimination import NoLimit
 from deepprooflog.infer.ordering import order_states
 from deepprooflog.infer.scalar import eliminate
@@ -76,7 +76,7 @@ class LogSemiring(Semiring[float]):
         weights = np.asarray([[w] for _, _, w in edges])
         lost = np.asarray(1.0 - np.bincount(source, np.exp(weights[:, 0]), n), dtype=np.float64)
         empty = np.zeros(0, dtype=np.int64)
-        steps = Steps(order_states(n, source, target), source, target, empty)
+        steps = CycleSteps(order_states(n, source, target), source, target, empty)
         right = np.asarray(outer, dtype=np.float64)[:, None]
         try:
             closed = close_cycle(steps, weights, np.zeros((0, 1)), right, lost)

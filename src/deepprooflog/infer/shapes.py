@@ -24,7 +24,7 @@ from deepprooflog.infer.exact import Layered, layered, log_values
 
 
 @dataclass(frozen=True)
-class Shape:
+class SharedGraph:
     """Queries that unfold into one graph."""
 
     queries: Ints  # [Q] positions in the batch
@@ -34,17 +34,17 @@ class Shape:
     constant: Float[Tensor, "shapes edges"]  # log weights of labels, −inf for steps to nowhere
     rows: tuple[Ints, ...]  # for each network: [Q, rows, arity] the query's own slots
 
-    def to(self, device: torch.device) -> Shape:
+    def to(self, device: torch.device) -> SharedGraph:
         """The same shape with its indices on a device."""
         if self.index.device == device:
             return self
-        return Shape(
+        return SharedGraph(
             self.queries, self.layers.to(device), self.root, self.index.to(device),
             self.constant.to(device), self.rows,
         )  # fmt: skip
 
 
-def find_shapes(flat: Flat, queries: Ints, starts: list[Ints]) -> list[Shape]:
+def find_shapes(flat: Flat, queries: Ints, starts: list[Ints]) -> list[SharedGraph]:
     """The shapes of some queries of a flat graph (those that have a root)."""
     order = np.lexsort((flat.source, flat.query[flat.source]))
     edge_query = flat.query[flat.source][order]
@@ -95,7 +95,7 @@ def _shape(
     part: tuple[int, int, Ints, Ints, Ints],
     members: list[tuple[int, Ints]],
     starts: list[Ints],
-) -> Shape:
+) -> SharedGraph:
     nodes, root, source, target, index = part
     graph = arrows(nodes, source, target)
     plan = schedule(graph, np.zeros(1, dtype=np.int64))
@@ -105,13 +105,13 @@ def _shape(
         for a, s in zip(flat.asked, starts, strict=True)
     )
     constant = np.stack([flat.constant[edges] for _, edges in members])
-    return Shape(
+    return SharedGraph(
         queries, layered(plan), root, torch.as_tensor(index), torch.as_tensor(constant), rows
     )
 
 
 def shape_log_prob(
-    shape: Shape,
+    shape: SharedGraph,
     labels: Float[Tensor, "labels"],
     outputs: list[Float[Tensor, "shapes _ _"]],
     select: Int[Tensor, "shapes"] | None = None,

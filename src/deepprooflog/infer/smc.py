@@ -27,9 +27,9 @@ from torch import Tensor
 from deepprooflog.infer.backward import Moment, sample_backward
 from deepprooflog.infer.particles import (
     Arena,
-    Ground,
-    Groups,
+    ArenaSource,
     LookAhead,
+    StepGroups,
     effective_size,
     log_mean,
     normalised,
@@ -79,7 +79,7 @@ class Survivors:
 
 
 def smc(
-    ground: Ground,
+    ground: ArenaSource,
     particles: int = 32,
     *,
     generator: torch.Generator | None = None,
@@ -112,7 +112,7 @@ class _Run:
 
     def __init__(
         self,
-        ground: Ground,
+        ground: ArenaSource,
         starts: Int[Tensor, "queries particles"],
         generator: torch.Generator | None,
         resample_below: float,
@@ -158,7 +158,7 @@ class _Run:
             arena, table, ahead = self._look()
         return self._end(arena, backward, horizon is not None)
 
-    def _look(self) -> tuple[Arena, Groups, Tensor | None]:
+    def _look(self) -> tuple[Arena, StepGroups, Tensor | None]:
         """What can be done from where the particles stand."""
         arena = self.ground.at(self.nodes)
         if arena is not self._arena:
@@ -185,7 +185,7 @@ class _Run:
         drawn = torch.rand(shape, generator=self.generator, device=where, dtype=torch.float64)
         return drawn.to(self.device)
 
-    def _move(self, arena: Arena, table: Groups, ahead: Tensor | None, *, mortal: bool) -> None:
+    def _move(self, arena: Arena, table: StepGroups, ahead: Tensor | None, *, mortal: bool) -> None:
         done = arena.true[self.nodes]
         # `mass` has h of the goals stepped to in it: log_w is at all times a weight times h(G).
         gain = torch.where(done, 0.0, table.mass[self.nodes] - self.height)

@@ -19,17 +19,18 @@ from deepprooflog.graph.explore import RECURSION
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.best import best_productions
-from deepprooflog.infer.method import Method, Weigh, write_down
+from deepprooflog.infer.method import Method, write_down
 from deepprooflog.infer.precise import solve_closely
 from deepprooflog.infer.semiring import BooleanSemiring, evaluate
 from deepprooflog.infer.tabled import Tabled
-from deepprooflog.infer.upper import at_most_one
+from deepprooflog.infer.upper import steps_are_subprobabilities
 from deepprooflog.infer.values import log_evaluate, log_reach
 from deepprooflog.logic.budget import Budget
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.overlap import overlaps
 from deepprooflog.logic.program import Program
+from deepprooflog.score.fixed import Weigh
 from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Term
 from deepprooflog.syntax.writer import write_term
@@ -75,7 +76,7 @@ class Success:
         return None if self.log_upper is None else math.exp(self.log_upper)
 
 
-@no_collection()
+@gc_paused()
 def success(
     program: Program,
     goal: Goal,
@@ -99,7 +100,7 @@ def success(
     return replace(bounded, log_lower=lower, stopped=tabled.stopped)
 
 
-@no_collection()
+@gc_paused()
 def answer_weights(
     program: Program,
     goal: Goal,
@@ -127,7 +128,7 @@ def answer_weights(
     return _all_answers(found, written.stopped, written.goals, program)
 
 
-@no_collection()
+@gc_paused()
 def has_proof(
     program: Program,
     goal: Goal,
@@ -236,7 +237,7 @@ def _by_graph(graph: GoalGraph, weigh: Weigh, goal: Goal) -> Success:
     found, error = values.log[root], values.error[root]
     check_one(found, goal_text(goal), graph.program)
     lower, upper = min(0.0, found) - _told(found, error), None
-    if at_most_one(graph, weights):
+    if steps_are_subprobabilities(graph, weights):
         values = log_evaluate(plan, items, slack=slack)
         above = values.log[root]
         upper = min(0.0, above + _told(above, values.error[root]))

@@ -26,16 +26,16 @@ from deepprooflog.graph.calls import CallGraph, CallStep
 from deepprooflog.graph.explore import LOOK, SHARE
 from deepprooflog.infer.polynomial import System
 from deepprooflog.logic.budget import Budget, BudgetExceeded
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Clause, Frame, instantiate
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import Step, successors
 from deepprooflog.logic.watch import current
 from deepprooflog.syntax.terms import Struct, Term, Var, canonical_var, functor_of, variables
 
-ONE = Choice(Weigher.ONE)
+ONE = Choice(WeightSource.ONE)
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class Tabulation:
         """True when no equation is missing."""
         return self.stopped is None and not self.todo
 
-    @no_collection()
+    @gc_paused()
     def advance(self, work: int | None = None) -> None:
         """Advance items until none is left, the budget is spent, or so much work is done."""
         try:
@@ -214,7 +214,7 @@ class Tabulation:
             # weigh these too high.
             for step in list(self._steps(call)):
                 item = self._item(number, step.goal, step.choice.clause)
-                if step.choice.weigher is Weigher.SCORER:
+                if step.choice.weigher is WeightSource.SCORER:
                     production = len(self.system.choices)
                     self.calls.steps.append(CallStep(production, call, step.goal, step.choice))
                 self.system.add(item, step.choice)

@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Level:
+class TableLevel:
     """Productions of one level, grouped by target."""
 
     productions: Ints  # [P]
@@ -42,7 +42,7 @@ class Levels:
     """A system without cycles, in the order of solution."""
 
     unknowns: int
-    levels: tuple[Level, ...]
+    levels: tuple[TableLevel, ...]
 
 
 def levels_of(system: System) -> Levels | None:
@@ -73,7 +73,7 @@ def levels_of(system: System) -> Levels | None:
         starts = np.flatnonzero(np.diff(target[rows], prepend=-1))
         place = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(rows))))
         own_unknowns = np.asarray(unknowns, dtype=np.int64)
-        result.append(Level(rows, left[rows], right[rows], place, starts, own_unknowns))
+        result.append(TableLevel(rows, left[rows], right[rows], place, starts, own_unknowns))
     return Levels(system.unknowns, tuple(result))
 
 

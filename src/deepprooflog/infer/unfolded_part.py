@@ -15,13 +15,13 @@ from deepprooflog.graph.macro import Templates
 from deepprooflog.graph.pattern import WholeTensors
 from deepprooflog.graph.unfold import unfold
 from deepprooflog.graph.way_table import AskedRows, Ints, Unfolded, unfolded_rows
-from deepprooflog.infer.bank import Bank
+from deepprooflog.infer.bank import StackedBank
 from deepprooflog.infer.chain import Chains, chain_log_prob, find_chains
 from deepprooflog.infer.method import Method, write_down
-from deepprooflog.infer.shapes import Shape, find_shapes, shape_log_prob
+from deepprooflog.infer.shapes import SharedGraph, find_shapes, shape_log_prob
 from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.clause import Clause
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
@@ -36,7 +36,7 @@ from deepprooflog.syntax.terms import Slot, Struct, Term, deref
 class UnfoldedPart:
     """Unfolded queries of one form, with what each network reads as numbers into the bank."""
 
-    form: Chains | Shape
+    form: Chains | SharedGraph
     asked: list[AskedRows]
     rows: tuple[Tensor, ...]  # for each network: [Q, rows, arity] into the bank
     alone: tuple[bool, ...]  # for each network: no input is read by two queries
@@ -104,7 +104,7 @@ def _has_parts(query: Query) -> bool:
     )
 
 
-@no_collection()
+@gc_paused()
 def unfold_queries(program: Program, queries: Sequence[Query], budget: Budget) -> Unfolded | None:
     """The queries as instances of templates; None where templates do not help."""
     interner = Interner()
@@ -123,7 +123,7 @@ def unfolded_parts(
     """Unfolded queries by form, and the queries that have no derivation at all."""
     starts = unfolded.starts()
     chains, rest = find_chains(unfolded, starts)
-    forms: list[Chains | Shape] = [*chains]
+    forms: list[Chains | SharedGraph] = [*chains]
     if len(rest):
         forms += find_shapes(flatten(unfolded, rest), rest, starts)
     parts = []
@@ -157,7 +157,7 @@ def _banked(own: Ints, placed: Sequence[Sequence[int]]) -> Ints:
 
 def unfolded_log_prob(
     part: UnfoldedPart,
-    bank: Bank,
+    bank: StackedBank,
     networks: Mapping[str, Network],
     labels: Labels,
     select: Tensor | None,
@@ -190,6 +190,6 @@ def unfolded_log_prob(
     if part.clauses:
         used = used[labels.numbers(part.clauses)]
     used = used[: len(part.clauses)]
-    if isinstance(part.form, Shape):
+    if isinstance(part.form, SharedGraph):
         return shape_log_prob(part.form, used, outputs, chosen)
     return chain_log_prob(part.form, used, outputs, chosen)

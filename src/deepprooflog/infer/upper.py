@@ -17,7 +17,7 @@ from deepprooflog.logic.exclusive import exclusive_heads, weighs_one_at_most
 from deepprooflog.syntax.terms import functor_of
 
 
-def at_most_one(graph: GoalGraph, weights: NDArray[np.float64]) -> bool:
+def steps_are_subprobabilities(graph: GoalGraph, weights: NDArray[np.float64]) -> bool:
     """True when no step of the graph, nor any behind its open goals, weighs more than 1."""
     sums = np.zeros(graph.nodes)
     np.add.at(sums, graph.source, np.exp(weights))

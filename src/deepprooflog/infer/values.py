@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.graph.schedule import Schedule
-from deepprooflog.infer.cycle import Closed, Steps, close_cycle, given_error, rounding_error
+from deepprooflog.infer.cycle import Closed, CycleSteps, close_cycle, given_error, rounding_error
 from deepprooflog.infer.elimination import UNIT, NoLimit, solve_transposed
 from deepprooflog.infer.ordering import Ints, order_states
 from deepprooflog.infer.scalar import OutOfRange, eliminate
@@ -45,7 +45,7 @@ class Values:
 class Component:
     """A cyclic component of a schedule: its steps, and the graph's edges behind them."""
 
-    steps: Steps
+    steps: CycleSteps
     inner: Ints  # edges inside
     outer: Ints  # edges that leave, those into failure included
     alive: NDArray[np.bool_]  # of those, which lead to a goal that can succeed
@@ -65,7 +65,9 @@ def component(plan: Schedule, number: int) -> Component:
     order = np.argsort(members, kind="stable")
     position = order[np.searchsorted(members[order], target[inside])]
     source = segment[inside]
-    steps = Steps(order_states(len(members), source, position), source, position, segment[~inside])
+    steps = CycleSteps(
+        order_states(len(members), source, position), source, position, segment[~inside]
+    )
     return Component(steps, edges[inside], edges[~inside], plan.live[target[~inside]])
 
 

@@ -12,8 +12,8 @@ from torch import Tensor
 from deepprooflog.graph.explore import Exploration
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.graph.templates import Bundle, Groups
-from deepprooflog.infer.bank import Bank, narrowed
+from deepprooflog.graph.templates import Bundle, SlotGroups
+from deepprooflog.infer.bank import StackedBank, narrowed
 from deepprooflog.infer.exact import Layered, layered, log_values
 from deepprooflog.infer.method import FIRST, Method, over_budget, write_down
 from deepprooflog.infer.tabled import Tabled
@@ -27,7 +27,7 @@ from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.score.slack import label_slack
-from deepprooflog.score.weigh import Asked, edge_weights
+from deepprooflog.score.weigh import WeighRequest, edge_weights
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class TabledPart:
 
 
 def write_groups(
-    program: Program, groups: Groups, local: bool, budget: Budget, method: Method
+    program: Program, groups: SlotGroups, local: bool, budget: Budget, method: Method
 ) -> list[GraphPart | TabledPart]:
     """A goal graph or tables for each template, and for the queries that are alone in theirs."""
     parts: list[GraphPart | TabledPart] = []
@@ -82,7 +82,7 @@ def write_groups(
 
 
 def _together(
-    program: Program, groups: Groups, local: bool, budget: Budget, method: Method
+    program: Program, groups: SlotGroups, local: bool, budget: Budget, method: Method
 ) -> GoalGraph | None:
     """One graph for all queries that are alone in their templates; None when it is not complete.
 
@@ -104,7 +104,7 @@ def _graph_part(item: Bundle) -> GraphPart:
 
 
 def written_log_prob(
-    bank: Bank,
+    bank: StackedBank,
     graphs: Sequence[GraphPart],
     tabled: Sequence[TabledPart],
     networks: Mapping[str, Network],
@@ -112,8 +112,8 @@ def written_log_prob(
     scorer: Scorer,
 ) -> tuple[list[Ints], list[Tensor]]:
     device = labels.device
-    asked = [Asked(p.table, p.bundle.graph, p.bundle.slots) for p in graphs]
-    asked += [Asked(t.table, t.tabled.calls, t.slots) for t in tabled]
+    asked = [WeighRequest(p.table, p.bundle.graph, p.bundle.slots) for p in graphs]
+    asked += [WeighRequest(t.table, t.tabled.calls, t.slots) for t in tabled]
     weights = edge_weights(*narrowed(asked, bank, device), networks, labels, scorer)
     places: list[Ints] = []
     values: list[Tensor] = []

@@ -25,7 +25,7 @@ from deepprooflog.kg.kge import Kge
 from deepprooflog.logic.body import CUT
 from deepprooflog.logic.clause import Bernoulli, Clause
 from deepprooflog.logic.index import Entries
-from deepprooflog.logic.program import Kind, Order, Predicate, Program
+from deepprooflog.logic.program import BodyOrder, Predicate, PredicateKind, Program
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, canonical_var
 from deepprooflog.syntax.writer import write_term
 
@@ -35,7 +35,7 @@ GROUND = Functor("ground", 1)
 
 
 def with_belief(
-    program: Program | str, relations: Iterable[str], *, order: Order = "bound_first"
+    program: Program | str, relations: Iterable[str], *, order: BodyOrder = "bound_first"
 ) -> Program:
     """A program whose relations may also be believed; `order` is for a program given as text.
 
@@ -79,9 +79,9 @@ def _predicate(program: Program, functor: Functor, clause: Clause) -> Predicate:
     if found is None:
         entries.add(clause)
         believes = clause.label is None
-        kind = Kind.PLAIN if believes else Kind.NEURAL
+        kind = PredicateKind.PLAIN if believes else PredicateKind.NEURAL
         return Predicate(functor, entries, kind, has_cut=believes, has_nested_cut=False)
-    if found.kind is not Kind.PLAIN:
+    if found.kind is not PredicateKind.PLAIN:
         raise ProgramError(
             f"{functor} is {found.kind.value}: a belief is one more plain clause",
             file=program.file,
@@ -93,7 +93,7 @@ def _predicate(program: Program, functor: Functor, clause: Clause) -> Predicate:
         else:
             entries.add_fact(*item)
     entries.add(clause)
-    return Predicate(functor, entries, Kind.PLAIN, True, found.has_nested_cut)
+    return Predicate(functor, entries, PredicateKind.PLAIN, True, found.has_nested_cut)
 
 
 class Belief(nn.Module):

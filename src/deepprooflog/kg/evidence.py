@@ -58,8 +58,8 @@ class Evidence(nn.Module):
         """Facts r(a, ·) and r(·, b), facts about a and about b, but for r(a, b)."""
         known = KnownTriples(self.own, self.entities, self.relations)
         found = [
-            counted(self.of_head, relation * self.entities + head),
-            counted(self.of_tail, relation * self.entities + tail),
+            occurrences(self.of_head, relation * self.entities + head),
+            occurrences(self.of_tail, relation * self.entities + tail),
             self.facts[head],
             self.facts[tail],
         ]
@@ -75,10 +75,10 @@ class Evidence(nn.Module):
         return torch.stack([has[:, 0], log[:, 0], has[:, 1], log[:, 1], log[:, 2], log[:, 3]], 1)
 
 
-def counted(keys: Int[Tensor, " n"], sought: Int[Tensor, " batch"]) -> Int[Tensor, " batch"]:
+def occurrences(keys: Int[Tensor, " n"], sought: Int[Tensor, " batch"]) -> Int[Tensor, " batch"]:
     """How often each number occurs among sorted keys.
 
-    >>> counted(torch.tensor([1, 4, 4, 9]), torch.tensor([4, 5, 9])).tolist()
+    >>> occurrences(torch.tensor([1, 4, 4, 9]), torch.tensor([4, 5, 9])).tolist()
     [2, 0, 1]
     """
     return torch.searchsorted(keys, sought, right=True) - torch.searchsorted(keys, sought)

@@ -35,7 +35,7 @@ from deepprooflog.relational.success import masses
 # What a probability of 0 counts as where its logarithm is needed: the loss stays finite.
 FLOOR = 1e-9
 
-Validate = Callable[[Prover], float]
+ValidateProver = Callable[[Prover], float]
 """The validation MRR (or what else is to be high) of a prover."""
 
 ProverFor = Callable[[Prover, Int64[np.ndarray, "n 3"]], Prover]
@@ -48,7 +48,7 @@ def train_exact(
     positives: Int64[np.ndarray, "n 3"],
     options: ExactOptions,
     *,
-    validate: Validate | None = None,
+    validate: ValidateProver | None = None,
     path: Path | None = None,
     progress: Progress | None = None,
     on_row: Callable[[Row], object] | None = None,
@@ -70,7 +70,7 @@ def train_exact(
 
 
 def exact_loop(
-    exact: ExactObjective, validate: Validate | None = None, path: Path | None = None
+    exact: ExactObjective, validate: ValidateProver | None = None, path: Path | None = None
 ) -> Loop:
     """The training of a prover's policy, before its first step."""
     prover, positives, options = exact.prover, exact.positives, exact.options

@@ -16,13 +16,13 @@ from jaxtyping import Bool, Int64
 
 from deepprooflog.data.places import VARIABLE, is_file, is_folder, places
 from deepprooflog.errors import DataError
-from deepprooflog.kg.notice import Notice, counted
-from deepprooflog.kg.reading import SHIPPED, Rows, read_triples
+from deepprooflog.kg.notice import DataNotice, plural
+from deepprooflog.kg.reading import SHIPPED, TripleRows, read_triples
 from deepprooflog.kg.triples import (
     SPLITS,
     Graph,
-    Source,
     SplitName,
+    TripleSource,
     did_you_mean,
     graph_of,
     numbered,
@@ -40,14 +40,14 @@ def read_graph(data: str | Path) -> Graph:
     ('father', 'mother', 'husband')
     """
     folder = find_graph(data)
-    parts: dict[SplitName, Rows] = {
+    parts: dict[SplitName, TripleRows] = {
         name: read_triples(path) for name, path in split_files(folder).items()
     }
     entities: dict[Term, int] = {}
     relations: dict[str, int] = {}
     arrays = {name: numbered(part.rows, entities, relations) for name, part in parts.items()}
-    notices: list[Notice] = []
-    sources: dict[SplitName, Source] = {}
+    notices: list[DataNotice] = []
+    sources: dict[SplitName, TripleSource] = {}
     for name in SPLITS:
         notices += parts[name].notices
         source = parts[name].source
@@ -55,7 +55,7 @@ def read_graph(data: str | Path) -> Graph:
         if not kept.all():
             notices.append(_duplicates(kept, source))
         arrays[name] = arrays[name][kept]
-        sources[name] = Source(source.file, source.lines[kept])
+        sources[name] = TripleSource(source.file, source.lines[kept])
     graph = Graph(
         folder.name,
         tuple(entities),
@@ -98,7 +98,7 @@ def load_graph(
     none = train[:0]
     return Graph(
         path.name.partition(".")[0], tuple(entities), tuple(relations), train[kept], none, none,
-        notices, {"train": Source(read.source.file, read.source.lines[kept])},
+        notices, {"train": TripleSource(read.source.file, read.source.lines[kept])},
     )  # fmt: skip
 
 
@@ -161,18 +161,18 @@ def _first_ones(triples: Int64[np.ndarray, "triples 3"]) -> Bool[np.ndarray, " t
     return kept
 
 
-def _duplicates(kept: Bool[np.ndarray, " triples"], source: Source) -> Notice:
+def _duplicates(kept: Bool[np.ndarray, " triples"], source: TripleSource) -> DataNotice:
     first, count = int(np.flatnonzero(~kept)[0]), int((~kept).sum())
     told = "is a duplicate" if count == 1 else "are duplicates"
-    message = f"{counted(count, 'triple')} {told} and left out, the first here"
-    return Notice(message, source.file, int(source.lines[first]), count)
+    message = f"{plural(count, 'triple')} {told} and left out, the first here"
+    return DataNotice(message, source.file, int(source.lines[first]), count)
 
 
-def _odd(graph: Graph) -> list[Notice]:
+def _odd(graph: Graph) -> list[DataNotice]:
     """What one split holds that another makes suspect."""
     seen = np.zeros(len(graph.entities), dtype=bool)
     seen[graph.train[:, [0, 2]].ravel()] = True
-    notices: list[Notice] = []
+    notices: list[DataNotice] = []
     for name in SPLITS[1:]:
         rows = graph.split(name)
         notices += _told(graph, name, graph.holds(rows, ("train",)), "also in train")
@@ -180,18 +180,18 @@ def _odd(graph: Graph) -> list[Notice]:
         notices += _told(graph, name, unseen, "with an entity that train does not have")
     counts = np.bincount(graph.train[:, 1], minlength=len(graph.relations))
     for number in np.flatnonzero(counts == 0).tolist():
-        notices.append(Notice(f"the relation {graph.relations[number]} has no triple in train"))
+        notices.append(DataNotice(f"the relation {graph.relations[number]} has no triple in train"))
     return notices
 
 
 def _told(
     graph: Graph, split: SplitName, which: Bool[np.ndarray, " triples"], what: str
-) -> list[Notice]:
+) -> list[DataNotice]:
     count = int(which.sum())
     if not count:
         return []
     first = int(np.flatnonzero(which)[0])
     source = graph.sources[split]
-    message = f"{counted(count, f'{split} triple')} {what}, the first "
+    message = f"{plural(count, f'{split} triple')} {what}, the first "
     message += graph.text(graph.split(split)[first])
-    return [Notice(message, source.file, int(source.lines[first]), count)]
+    return [DataNotice(message, source.file, int(source.lines[first]), count)]

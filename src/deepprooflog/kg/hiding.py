@@ -20,7 +20,7 @@ from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.rules import Rules
 from deepprooflog.kg.triples import Graph, did_you_mean
 
-Path: TypeAlias = tuple[int, ...]
+RelationPath: TypeAlias = tuple[int, ...]
 """Relations to follow from the head of a query; the facts of the last one are hidden."""
 
 
@@ -30,7 +30,7 @@ class Hiding:
 
     graph: Graph
     rules: Rules
-    paths: tuple[Path, ...]
+    paths: tuple[RelationPath, ...]
 
     def kept(self, queries: Int64[np.ndarray, "queries 3"]) -> Int64[np.ndarray, "facts 3"]:
         """The facts that are known while these queries, all of them together, are asked.
@@ -68,7 +68,7 @@ def hiding_of(graph: Graph, rules: Rules, paths: Iterable[str]) -> Hiding:
     return Hiding(graph, rules, tuple(_path(graph, text) for text in paths))
 
 
-def _path(graph: Graph, text: str) -> Path:
+def _path(graph: Graph, text: str) -> RelationPath:
     for name in text.split("/"):
         if name not in graph.relation_ids:
             raise DataError(

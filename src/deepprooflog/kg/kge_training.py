@@ -24,7 +24,7 @@ from deepprooflog.learn.progress import Progress
 from deepprooflog.learn.run.descent import Descent
 from deepprooflog.learn.run.loop import Loop, seeded
 
-Validate = Callable[[Kge], float]
+ValidateKge = Callable[[Kge], float]
 """The validation MRR (or what else is to be high) of a model in evaluation mode."""
 
 
@@ -45,7 +45,7 @@ def train_kge(
     entities: int,
     relations: int,
     options: KgeOptions,
-    validate: Validate | None = None,
+    validate: ValidateKge | None = None,
     device: torch.device | str = "cpu",
     path: Path | None = None,
     progress: Progress | None = None,
@@ -75,7 +75,7 @@ def kge_loop(
     model: Kge,
     triples: Int[Tensor, "n 3"],
     options: KgeOptions,
-    validate: Validate | None = None,
+    validate: ValidateKge | None = None,
     path: Path | None = None,
 ) -> Loop:
     """The training of an embedding, before its first step."""

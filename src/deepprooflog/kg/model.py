@@ -20,7 +20,7 @@ from deepprooflog.kg.data.snapshot import NAME, Snapshot, read_snapshot, save_sn
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
 from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.notice import counted
+from deepprooflog.kg.notice import plural
 from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, scored
 from deepprooflog.kg.prove.build import with_graph
@@ -46,7 +46,7 @@ from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Term
 
 TASK = "kg"
-Fact: TypeAlias = "str | tuple[str | int, str, str | int]"
+FactLike: TypeAlias = "str | tuple[str | int, str, str | int]"
 """A triple as text, `uncle(ann, bob)`, or in Python, `("ann", "uncle", "bob")`."""
 
 
@@ -77,7 +77,7 @@ class GraphModel:
 
     def __repr__(self) -> str:
         prior = "no prior" if self.belief is None else f"prior {self.options.prior.kind}"
-        return f"GraphModel({self.graph!r}, {counted(len(self.rules), 'rule')}, {prior})"
+        return f"GraphModel({self.graph!r}, {plural(len(self.rules), 'rule')}, {prior})"
 
     def query(self, text: str, top: int = 10, *, proofs: int = 1, new: bool = False) -> Answers:
         """The most probable answers of a triple with variables, such as `uncle(X, max)`.
@@ -133,7 +133,9 @@ class GraphModel:
             for row in self.queries()
         ]
 
-    def with_facts(self, added: Iterable[Fact] = (), removed: Iterable[Fact] = ()) -> GraphModel:
+    def with_facts(
+        self, added: Iterable[FactLike] = (), removed: Iterable[FactLike] = ()
+    ) -> GraphModel:
         """The model as it is when other facts are known; nothing is learned anew.
 
         Proofs use the facts, belief weighs how many there are. A fact may name a new entity, of
@@ -248,7 +250,7 @@ def _sources(run: RunFolder, options: GraphOptions, told: bool) -> Snapshot:
     return own
 
 
-def _changed(graph: Graph, added: Sequence[Fact], removed: Sequence[Fact]) -> Graph:
+def _changed(graph: Graph, added: Sequence[FactLike], removed: Sequence[FactLike]) -> Graph:
     """The graph with other training triples; new entities are numbered after the others."""
     entities = dict(graph.entity_ids)
     new = [_row(graph, fact, entities) for fact in added]
@@ -272,7 +274,7 @@ def _changed(graph: Graph, added: Sequence[Fact], removed: Sequence[Fact]) -> Gr
     )  # fmt: skip
 
 
-def _row(graph: Graph, fact: Fact, entities: dict[Term, int]) -> tuple[int, int, int]:
+def _row(graph: Graph, fact: FactLike, entities: dict[Term, int]) -> tuple[int, int, int]:
     """A fact in numbers; entities that are not known yet get the next ones."""
     if isinstance(fact, str):
         atom = binary_atom(read_term(fact, end_optional=True).term)

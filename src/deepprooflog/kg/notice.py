@@ -8,10 +8,10 @@ from deepprooflog.terminal import visible
 
 
 @dataclass(frozen=True)
-class Notice:
+class DataNotice:
     """A warning about data; `count` says how many things it stands for.
 
-    >>> print(Notice("2 duplicate facts, left out; the first is p(a,b)", "train.txt", 7, 2))
+    >>> print(DataNotice("2 duplicate facts, left out; the first is p(a,b)", "train.txt", 7, 2))
     train.txt:7: warning: 2 duplicate facts, left out; the first is p(a,b)
     """
 
@@ -27,10 +27,10 @@ class Notice:
         return visible(text, keep="")
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
+def plural(count: int, one: str, many: str | None = None) -> str:
     """A number with its noun.
 
-    >>> counted(1, "fact"), counted(2, "fact"), counted(2, "entity", "entities")
+    >>> counted(1, "fact"), counted(2, "fact"), plural(2, "entity", "entities")
     ('1 fact', '2 facts', '2 entities')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -24,14 +24,14 @@ from torch import Tensor
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.domains import ANYONE, Candidates
-from deepprooflog.kg.exact_learner import Validate
+from deepprooflog.kg.exact_learner import ValidateProver
 from deepprooflog.kg.negatives import training_negatives
 from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.proofs import program_with_facts
 from deepprooflog.kg.prover import Prover
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn import checkpoint
-from deepprooflog.learn.on_policy import Losses, Report
+from deepprooflog.learn.on_policy import IterationReport, Losses
 from deepprooflog.learn.ppo import ppo_learner
 from deepprooflog.learn.progress import Progress
 from deepprooflog.learn.rollout import Tally
@@ -49,7 +49,7 @@ def train_ppo(
     positives: Int64[np.ndarray, "n 3"],
     options: PpoOptions,
     *,
-    validate: Validate | None = None,
+    validate: ValidateProver | None = None,
     path: Path | None = None,
     progress: Progress | None = None,
     on_row: Callable[[Row], object] | None = None,
@@ -82,7 +82,7 @@ def _tell_row(scalars: Scalars | None, on_row: Callable[[Row], object] | None, r
 
 
 def ppo_loop(
-    trainer: PpoTrainer, validate: Validate | None = None, path: Path | None = None
+    trainer: PpoTrainer, validate: ValidateProver | None = None, path: Path | None = None
 ) -> Loop:
     """The training of a prover's policy, before its first iteration."""
     prover, options = trainer.prover, trainer.options
@@ -154,7 +154,7 @@ class PpoTrainer(Trainer):
         self.module = prover.policy
         environment = environment_of(prover, memory=options.memory)
         self.learner = ppo_learner(environment, policy_of(prover), options)
-        self.reports: list[Report] = []  # the iterations since the last row
+        self.reports: list[IterationReport] = []  # the iterations since the last row
         self.missing = 0  # negatives that were asked for and do not exist, in these
         self.scalars: Scalars | None = None
 
@@ -209,14 +209,14 @@ class PpoTrainer(Trainer):
         self.missing = state["missing"]
 
 
-def _report(tally: dict[str, Any], losses: dict[str, Any], **rest: Any) -> Report:
+def _report(tally: dict[str, Any], losses: dict[str, Any], **rest: Any) -> IterationReport:
     """A report as a checkpoint keeps it."""
     if not all(isinstance(v, int | float) for part in (tally, losses, rest) for v in part.values()):
         raise TypeError("a report is of numbers")
-    return Report(tally=Tally(**tally), losses=Losses(**losses), **rest)
+    return IterationReport(tally=Tally(**tally), losses=Losses(**losses), **rest)
 
 
-def told(reports: list[Report]) -> dict[str, float]:
+def told(reports: list[IterationReport]) -> dict[str, float]:
     """What some iterations did, as numbers for a table and for curves."""
     tallies = [report.tally for report in reports]
     losses = [report.losses for report in reports]

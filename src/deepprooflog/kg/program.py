@@ -23,9 +23,9 @@ from deepprooflog.kg.believe import BELIEVE, belief_rule, neural_fact
 from deepprooflog.kg.rules import Rule
 from deepprooflog.kg.triples import Graph
 from deepprooflog.logic.builtins import PROTECTED, is_builtin
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.index import Entries
-from deepprooflog.logic.program import Kind, Order, Predicate, Program
+from deepprooflog.logic.program import BodyOrder, Predicate, PredicateKind, Program
 from deepprooflog.relational.database import Believe, Database
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.syntax.terms import Functor, functor_of
@@ -35,7 +35,7 @@ def program_of(
     graph: Graph,
     rules: Iterable[Rule] = (),
     *,
-    order: Order = "bound_first",
+    order: BodyOrder = "bound_first",
     believe: bool = False,
     facts: bool = True,
 ) -> Program:
@@ -53,7 +53,7 @@ def program_of(
     source = graph.sources.get("train")
     file = source.file if source is not None else graph.name
     entries = {functor: Entries(functor, file) for functor in relation_functors(graph)}
-    with no_collection():
+    with gc_paused():
         if facts:
             _add_facts(graph, entries)
         for rule in rules:
@@ -67,8 +67,11 @@ def program_of(
     believed = set(relation_functors(graph)) if believe else set()
     predicates = {
         functor: Predicate(
-            functor, found, Kind.NEURAL if believe and functor is BELIEVE else Kind.PLAIN,
-            has_cut=functor in believed, has_nested_cut=False,
+            functor,
+            found,
+            PredicateKind.NEURAL if believe and functor is BELIEVE else PredicateKind.PLAIN,
+            has_cut=functor in believed,
+            has_nested_cut=False,
         )
         for functor, found in entries.items()
     }  # fmt: skip
@@ -101,7 +104,7 @@ def database_of(
     graph: Graph,
     rules: Iterable[Rule] = (),
     *,
-    order: Order = "bound_first",
+    order: BodyOrder = "bound_first",
     believe: bool | Believe = False,
     nesting: int | None = None,
     device: torch.device | str = "cpu",

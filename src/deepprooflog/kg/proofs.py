@@ -24,7 +24,7 @@ from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start, successors
 from deepprooflog.proof.build import Derivation, build_proof
 from deepprooflog.proof.tree import Proof
-from deepprooflog.relational.best import Path, best_paths
+from deepprooflog.relational.best import BestPath, best_paths
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import Layers
 from deepprooflog.relational.rules import is_fact
@@ -64,7 +64,9 @@ def program_with_facts(database: Database) -> Program:
     return program.with_predicates(changed)
 
 
-def _proof(database: Database, program: Program, query: Query, layers: Layers, path: Path) -> Proof:
+def _proof(
+    database: Database, program: Program, query: Query, layers: Layers, path: BestPath
+) -> Proof:
     goals = []
     for depth, step in enumerate(path.steps):
         target = layers.steps[depth].target[step : step + 1]

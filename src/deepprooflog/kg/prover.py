@@ -33,7 +33,7 @@ from deepprooflog.syntax.terms import Atom, Struct
 
 
 @dataclass(frozen=True)
-class Limits:
+class ExploreLimits:
     """How far goal graphs are explored. What is beyond is open, and counted."""
 
     depth: int = 20
@@ -54,14 +54,14 @@ class Prover(nn.Module):
         database: Database,
         policy: Scorer,
         belief: Belief | None = None,
-        limits: Limits | None = None,
+        limits: ExploreLimits | None = None,
         program: Program | Callable[[], Program] | None = None,
     ) -> None:
         super().__init__()
         self.database = database
         self.policy = policy
         self.belief = belief
-        self.limits = limits or Limits()
+        self.limits = limits or ExploreLimits()
         self._program = program
         self._transitions: tuple[Database, torch.device, Transitions[Any]] | None = None
         _check_belief(database, belief)

@@ -21,7 +21,7 @@ from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.negatives import all_candidates, corruptions
 from deepprooflog.kg.triples import SIDES, Graph, Side, column
 
-Scorer: TypeAlias = "Callable[[Int[Tensor, 'triples 3']], Tensor | np.ndarray]"
+TripleScore: TypeAlias = "Callable[[Int[Tensor, 'triples 3']], Tensor | np.ndarray]"
 Protocol: TypeAlias = Literal["sampled", "full"]
 Shown: TypeAlias = Callable[[int, int], None]
 
@@ -61,7 +61,7 @@ class Ranking:
 
 def rank(
     graph: Graph,
-    score: Scorer,
+    score: TripleScore,
     queries: Int64[np.ndarray, "queries 3"] | None = None,
     *,
     protocol: Protocol = "sampled",
@@ -126,7 +126,7 @@ class _Side:
     def __init__(
         self,
         graph: Graph,
-        score: Scorer,
+        score: TripleScore,
         rows: Int64[np.ndarray, "queries 3"],
         side: Side,
         single: Float64[np.ndarray, " queries"],
@@ -180,7 +180,7 @@ class _Side:
 
 
 def _scores(
-    graph: Graph, score: Scorer, triples: Int64[np.ndarray, "triples 3"], batch: int
+    graph: Graph, score: TripleScore, triples: Int64[np.ndarray, "triples 3"], batch: int
 ) -> Float64[np.ndarray, " triples"]:
     """The scores of triples, at most `batch` in a call; NaN is refused with the triple."""
     result = np.empty(len(triples))

@@ -17,9 +17,9 @@ import numpy as np
 
 from deepprooflog.data.unpack import read_file, unpack
 from deepprooflog.errors import DataError
-from deepprooflog.kg.notice import Notice
-from deepprooflog.kg.triples import Source, binary_atom
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.kg.notice import DataNotice
+from deepprooflog.kg.triples import TripleSource, binary_atom
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.syntax.reader import Fact, ReadTerm, read_program
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref
 from deepprooflog.syntax.writer import write_term
@@ -43,12 +43,12 @@ _TO_TABLE = r"sed -E 's/^<([^>]*)> *<([^>]*)> *<([^>]*)> *\.$/\1\t\2\t\3/' train
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TripleRows:
     """The triples of one file, by name and in file order."""
 
     rows: list[tuple[Term, str, Term]]  # head, relation, tail
-    source: Source
-    notices: tuple[Notice, ...] = ()
+    source: TripleSource
+    notices: tuple[DataNotice, ...] = ()
 
 
 def read_text(path: Path) -> str:
@@ -70,12 +70,12 @@ def named(path: Path) -> str:
     return str(path.relative_to(SHIPPED) if path.is_relative_to(SHIPPED) else path)
 
 
-def read_triples(path: Path) -> Rows:
+def read_triples(path: Path) -> TripleRows:
     """The triples of a file, whichever way it writes them."""
     return parse_triples(read_text(path), named(path))
 
 
-def parse_triples(text: str, file: str = "<text>") -> Rows:
+def parse_triples(text: str, file: str = "<text>") -> TripleRows:
     """The triples of a text; the file's name decides the format, else the first line does.
 
     >>> parse_triples("knows(ann,bob).").rows, parse_triples("ann\\tknows\\t7").rows
@@ -86,16 +86,18 @@ def parse_triples(text: str, file: str = "<text>") -> Rows:
     _refuse_rdf(text, file)
     name = file.removesuffix(".gz")
     table = name.endswith(".tsv") or (not name.endswith(".pl") and _looks_like_a_table(text))
-    with no_collection():
+    with gc_paused():
         rows, lines = _table(text, file) if table else _facts(text, file)
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[DataNotice, ...] = ()
     if table and _names_columns(rows):
         shown = ", ".join(text.split("\n")[lines[0] - 1].split("\t")).strip()
-        notices = (Notice(f"the first row names the columns ({shown}): left out", file, lines[0]),)
+        notices = (
+            DataNotice(f"the first row names the columns ({shown}): left out", file, lines[0]),
+        )
         rows, lines = rows[1:], lines[1:]
     if not rows:
         raise DataError("no triples in the file", file=file)
-    return Rows(rows, Source(file, np.array(lines, dtype=np.int64)), notices)
+    return TripleRows(rows, TripleSource(file, np.array(lines, dtype=np.int64)), notices)
 
 
 def _looks_like_a_table(text: str) -> bool:

@@ -24,7 +24,7 @@ from deepprooflog.syntax.reader import Fact, read_program
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, functor_of
 from deepprooflog.syntax.writer import write_term
 
-Argument = Callable[[str, dict[str, Var]], Term]
+ReadArgument = Callable[[str, dict[str, Var]], Term]
 
 _NAME = re.compile(r"\s*(?:'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|([^\s(),'\"]+))\s*")
 _NUMERAL = re.compile(r"-?[0-9]{1,4000}")
@@ -273,7 +273,7 @@ def _name(line: _Line, at: int, end: int, what: str, hint: str) -> tuple[str, bo
     return found[3], False, found.end()
 
 
-def _clause(line: _Line, head: Written, body: list[Written], argument: Argument) -> Clause:
+def _clause(line: _Line, head: Written, body: list[Written], argument: ReadArgument) -> Clause:
     named: dict[str, Var] = {}
 
     def term(atom: Written) -> Struct:

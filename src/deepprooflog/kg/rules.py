@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.kg.notice import Notice, counted
+from deepprooflog.kg.notice import DataNotice, plural
 from deepprooflog.kg.reading import named, read_text
 from deepprooflog.kg.rule_counts import RuleCounts
 from deepprooflog.kg.triples import Graph, did_you_mean
@@ -63,7 +63,7 @@ class Rules:
     """
 
     rules: tuple[Rule, ...]
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[DataNotice, ...] = ()
     source: str = field(default="", repr=False)  # the text they were read from
     file: str = "<text>"
 
@@ -96,12 +96,12 @@ def parse_rules(text: str, file: str = "<text>") -> Rules:
     return Rules(rules, tuple(notice for rule in rules for notice in _unsafe(rule)), text, file)
 
 
-def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[Notice]:
+def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[DataNotice]:
     """Body atoms that nothing can prove: no triple and no rule has their relation."""
     rules = list(rules)
     heads = {rule.clause.functor for rule in rules}
     known = {Functor(name, 2) for name in graph.relations} | heads
-    notices: dict[Functor, Notice] = {}
+    notices: dict[Functor, DataNotice] = {}
     for rule in rules:
         for atom in rule.clause.body:
             functor = functor_of(atom)
@@ -110,7 +110,7 @@ def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[Notice]:
             hint = did_you_mean(functor.name, (f.name for f in known))
             message = f"no triple and no rule is about {functor}, so this rule never succeeds"
             place = rule.clause.place
-            notices[functor] = Notice(
+            notices[functor] = DataNotice(
                 f"{message}; {hint}" if hint else message,
                 place.file if place else None,
                 place.line if place else None,
@@ -118,15 +118,13 @@ def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[Notice]:
     return list(notices.values())
 
 
-def unused_weights(rules: Rules) -> list[Notice]:
+def unused_weights(rules: Rules) -> list[DataNotice]:
     """Word of weights that were read: a policy learns its own."""
     count = sum(rule.weight != 1.0 for rule in rules)
     if not count:
         return []
-    told = (
-        f"the weights of {counted(count, 'rule')} are not used: how much a rule counts is learned"
-    )
-    return [Notice(told, rules.file, count=count)]
+    told = f"the weights of {plural(count, 'rule')} are not used: how much a rule counts is learned"
+    return [DataNotice(told, rules.file, count=count)]
 
 
 def clause_text(clause: Clause) -> str:
@@ -155,7 +153,7 @@ def _check(rule: Rule) -> None:
         raise ProgramError(wrong, file=file, line=line)
 
 
-def _unsafe(rule: Rule) -> Iterator[Notice]:
+def _unsafe(rule: Rule) -> Iterator[DataNotice]:
     """A head variable that the body does not bind."""
     clause = rule.clause
     if not clause.body:
@@ -164,7 +162,7 @@ def _unsafe(rule: Rule) -> Iterator[Notice]:
     free = [v for v in variables(*args_of(clause.head)) if v not in bound]
     if free:
         names = ", ".join(clause.names[v.index] for v in free)
-        yield Notice(
+        yield DataNotice(
             f"the head variable {names} is not in the body: the rule proves its head for every "
             "value of it, and leaves it unbound in an open query",
             clause.place.file if clause.place else None,

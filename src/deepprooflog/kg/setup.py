@@ -20,7 +20,7 @@ from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.options import NO_PRIOR, GraphOptions
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.theory import Theory
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.reading import SHIPPED, read_text
 from deepprooflog.kg.rules import Rules, read_rules
 from deepprooflog.kg.triples import SIDES, Graph, Side
@@ -111,7 +111,7 @@ def make_prover(
         theory.graph, theory.rules, belief, policy=policy or untrained_policy(options, theory),
         nesting=search.nesting, believe=cast("Believe", search.believe),
         device=find_device(options.device),
-        limits=Limits(depth=search.depth, goals=search.goals or None),
+        limits=ExploreLimits(depth=search.depth, goals=search.goals or None),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Int64
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.notice import Notice, counted
+from deepprooflog.kg.notice import DataNotice, plural
 from deepprooflog.kg.truths import Truths
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, functor_of
@@ -26,14 +26,14 @@ from deepprooflog.syntax.writer import write_term
 
 SplitName: TypeAlias = Literal["train", "valid", "test"]
 Side: TypeAlias = Literal["head", "tail"]
-Pattern: TypeAlias = tuple[int | None, int, int | None]
+TriplePattern: TypeAlias = tuple[int | None, int, int | None]
 
 SPLITS: tuple[SplitName, ...] = ("train", "valid", "test")
 SIDES: tuple[Side, ...] = ("head", "tail")
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class TripleSource:
     """Where a split's triples were read."""
 
     file: str
@@ -55,8 +55,8 @@ class Graph:
     train: Int64[np.ndarray, "train 3"]
     valid: Int64[np.ndarray, "valid 3"]
     test: Int64[np.ndarray, "test 3"]
-    notices: tuple[Notice, ...] = ()
-    sources: Mapping[SplitName, Source] = field(default_factory=dict)
+    notices: tuple[DataNotice, ...] = ()
+    sources: Mapping[SplitName, TripleSource] = field(default_factory=dict)
     rules: Path | None = None  # the folder's own rules file
     folder: Path | None = None  # where the splits were read
 
@@ -70,8 +70,8 @@ class Graph:
     def __repr__(self) -> str:
         sizes = " / ".join(f"{len(self.split(name)):,}" for name in SPLITS)
         return (
-            f"Graph({self.name!r}: {counted(len(self.entities), 'entity', 'entities')}, "
-            f"{counted(len(self.relations), 'relation')}, {sizes} triples)"
+            f"Graph({self.name!r}: {plural(len(self.entities), 'entity', 'entities')}, "
+            f"{plural(len(self.relations), 'relation')}, {sizes} triples)"
         )
 
     def split(self, name: SplitName) -> Int64[np.ndarray, "triples 3"]:
@@ -125,7 +125,7 @@ class Graph:
         """A triple as a program writes it."""
         return write_term(self.term(triple))
 
-    def pattern(self, query: str | Term) -> Pattern:
+    def pattern(self, query: str | Term) -> TriplePattern:
         """The numbers in a query `relation(head, tail)`, None for a variable.
 
         >>> graph_of([("ann", "knows", "bob")]).pattern("knows(X, bob)")

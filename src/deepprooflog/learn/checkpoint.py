@@ -1,7 +1,8 @@
 """Checkpoints: the whole state of a training run in one sealed file that is never half written.
 
-A checkpoint with one bit changed is refused. Each entry is checked before any is used: `Shape` says
-of which type it is, and what is loaded into a module or an optimizer must fit it tensor by tensor.
+A checkpoint with one bit changed is refused. Each entry is checked before any is used: `EntryTypes`
+say of which type it is, and what is loaded into a module or an optimizer must fit it tensor by
+tensor.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FORMAT = 1
 KIND = "checkpoint"
 BARE = b"PK"  # how torch's own file begins, which has no checksum
 
-Shape: TypeAlias = Mapping[str, type | tuple[type, ...]]
+EntryTypes: TypeAlias = Mapping[str, type | tuple[type, ...]]
 """The entries of a checkpoint, and their types."""
 
 _ANEW = "train into another folder"
@@ -38,7 +39,7 @@ def save(path: Path, state: Mapping[str, Any]) -> None:
     write_whole(path, sealed(KIND, raw.getvalue()))
 
 
-def load(path: Path, shape: Shape, device: torch.device | str = "cpu") -> dict[str, Any]:
+def load(path: Path, shape: EntryTypes, device: torch.device | str = "cpu") -> dict[str, Any]:
     """Read a checkpoint, with its tensors on a device, and see that it is whole."""
     try:
         raw = path.read_bytes()
@@ -71,7 +72,7 @@ def load(path: Path, shape: Shape, device: torch.device | str = "cpu") -> dict[s
     return state
 
 
-def check(state: Mapping[str, Any], shape: Shape) -> None:
+def check(state: Mapping[str, Any], shape: EntryTypes) -> None:
     """Refuse a state that lacks an entry, or has one of another type.
 
     >>> check({"step": "one"}, {"step": int})
@@ -111,7 +112,7 @@ def _number(value: Any) -> bool:
 
 
 def resumed(
-    path: Path | None, shape: Shape, options: dict[str, Any], device: torch.device
+    path: Path | None, shape: EntryTypes, options: dict[str, Any], device: torch.device
 ) -> dict[str, Any] | None:
     """The state to go on from, None where there is none yet; one of other options is refused."""
     if path is None or not path.exists():

@@ -19,7 +19,7 @@ from deepprooflog.learn import losses
 from deepprooflog.learn.examples import (
     Data,
     Examples,
-    Goal,
+    GoalLike,
     compile_examples,
     log_probabilities,
 )
@@ -44,7 +44,7 @@ def fit(
     data: Data,
     *,
     loss: LossFunction = "nll",
-    given: Goal | Sequence[Goal] | None = None,
+    given: GoalLike | Sequence[GoalLike] | None = None,
     epochs: int = 100,
     lr: float | None = None,
     optimizer: Optimizer = "adam",
@@ -134,13 +134,13 @@ def _split(order: Tensor, size: int) -> Sequence[Tensor]:
     return order.split(size)  # type: ignore[no-untyped-call,no-any-return]
 
 
-Objective = Callable[[Tensor], tuple[Tensor, float, float, int]]
+FitObjective = Callable[[Tensor], tuple[Tensor, float, float, int]]
 """Of a batch: its mean loss to descend; weighted sum of losses; weight; examples left out."""
 
 
 def _objective(
     model: Model, examples: Examples, loss: LossFunction, impossible: Impossible
-) -> Objective:
+) -> FitObjective:
     per_example = _per_example(loss)
 
     def objective(batch: Tensor) -> tuple[Tensor, float, float, int]:
@@ -196,7 +196,7 @@ def _step(
     model: Model,
     batch: Tensor,
     rule: torch.optim.Optimizer,
-    objective: Objective,
+    objective: FitObjective,
     before: Sequence[Tensor],
 ) -> tuple[float, float, int]:
     """One step of the optimizer; the sum of the batch's losses, its weight, examples left out."""

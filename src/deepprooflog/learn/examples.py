@@ -21,11 +21,11 @@ from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.query import Query
 from deepprooflog.model import Model
 
-Goal = str | Query
-Example = Goal | tuple[Goal, float] | tuple[Goal, float, float]
-Batch = Sequence[Any]
+GoalLike = str | Query
+Example = GoalLike | tuple[GoalLike, float] | tuple[GoalLike, float, float]
+ExampleBatch = Sequence[Any]
 """A list of examples, or goals and labels in columns, as a DataLoader puts them together."""
-Data = Iterable[Example | Batch] | Mapping[str, float]
+Data = Iterable[Example | ExampleBatch] | Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Examples:
 
 
 def compile_examples(
-    model: Model, data: Data, given: Goal | Sequence[Goal] | None, budget: Budget | None
+    model: Model, data: Data, given: GoalLike | Sequence[GoalLike] | None, budget: Budget | None
 ) -> Examples:
     """Read a data set and build its goals' graphs."""
     if isinstance(data, str | Query):
@@ -51,7 +51,7 @@ def compile_examples(
     rows = [_example(row) for item in pairs for row in _unpacked(item)]
     if not rows:
         raise ModelError("there are no examples to fit", hint='for example  [("p(a)", 1)]')
-    goals: list[Goal] = [goal for goal, _, _ in rows]
+    goals: list[GoalLike] = [goal for goal, _, _ in rows]
     condition: Tensor | None = None
     if given is not None:
         each = [given] * len(rows) if isinstance(given, str | Query) else list(given)
@@ -93,7 +93,7 @@ def _unpacked(item: object) -> Sequence[object]:
     return item
 
 
-def _example(row: object) -> tuple[Goal, float, float]:
+def _example(row: object) -> tuple[GoalLike, float, float]:
     goal, y, weight = (*row, 1.0)[:3] if isinstance(row, tuple) else (row, 1.0, 1.0)
     if not isinstance(goal, str | Query):
         raise ModelError(

@@ -12,7 +12,7 @@ from deepprooflog.logic.query import goal
 from deepprooflog.logic.solver import Solver
 from deepprooflog.syntax.terms import Term, deref, iter_list
 
-Key = tuple[object, ...]
+MaskKey = tuple[object, ...]
 
 
 class LogicMask:
@@ -27,7 +27,7 @@ class LogicMask:
     def __init__(self, program: Program, predicate: str) -> None:
         self.program = program
         self.predicate = predicate
-        self._known: dict[Key, tuple[object, ...]] = {}
+        self._known: dict[MaskKey, tuple[object, ...]] = {}
 
     @property
     def computed(self) -> int:
@@ -41,7 +41,7 @@ class LogicMask:
             found = self._known[values] = self._solve(values)
         return found
 
-    def _solve(self, values: Key) -> tuple[object, ...]:
+    def _solve(self, values: MaskKey) -> tuple[object, ...]:
         names = [f"A{i}" for i in range(len(values))]
         text = f"{self.predicate}({', '.join([*names, 'Mask'])})"
         query = goal(text, **dict(zip(names, values, strict=True)))

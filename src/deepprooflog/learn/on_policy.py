@@ -87,7 +87,7 @@ class Losses:
 
 
 @dataclass(frozen=True)
-class Report:
+class IterationReport:
     """An iteration: how its episodes fared, what the update saw, how long each took."""
 
     iteration: int
@@ -128,7 +128,7 @@ class Learner:
         self.state: State | None = None
         self.iteration = 0
 
-    def learn(self, queries: Queries) -> Report:
+    def learn(self, queries: Queries) -> IterationReport:
         """One iteration: a rollout and an update."""
         if not len(queries):
             raise ModelError("there is no query to learn from")
@@ -141,7 +141,9 @@ class Learner:
         )
         ended = time.perf_counter()
         self.iteration += 1
-        return Report(self.iteration, rollout.tally, losses, between - began, ended - between)
+        return IterationReport(
+            self.iteration, rollout.tally, losses, between - began, ended - between
+        )
 
     def _rollout(self, queries: Queries) -> Rollout:
         settings = self.settings
@@ -188,8 +190,8 @@ class Learner:
 def train(
     learner: Learner,
     queries: QuerySource,
-    callback: Callable[[Report], object] | None = None,
-) -> list[Report]:
+    callback: Callable[[IterationReport], object] | None = None,
+) -> list[IterationReport]:
     """The iterations that are left; a callback that returns True ends them early."""
     reports = []
     while learner.iteration < learner.settings.iterations:

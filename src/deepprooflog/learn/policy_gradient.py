@@ -19,11 +19,11 @@ from torch import Tensor
 from deepprooflog.errors import ModelError
 from deepprooflog.learn.gae import gae
 from deepprooflog.learn.on_policy import (
+    IterationReport,
     Learner,
     Losses,
     OnPolicy,
     QuerySource,
-    Report,
     descend,
     train,
 )
@@ -128,8 +128,8 @@ def actor_critic(
     policy: Policy,
     queries: QuerySource,
     settings: ActorCritic | None = None,
-    callback: Callable[[Report], object] | None = None,
-) -> list[Report]:
+    callback: Callable[[IterationReport], object] | None = None,
+) -> list[IterationReport]:
     """Train a policy by actor-critic."""
     return train(actor_critic_learner(environment, policy, settings), queries, callback)
 
@@ -139,7 +139,7 @@ def episodic_reinforce(
     policy: Policy,
     queries: QuerySource,
     settings: EpisodicReinforce | None = None,
-    callback: Callable[[Report], object] | None = None,
-) -> list[Report]:
+    callback: Callable[[IterationReport], object] | None = None,
+) -> list[IterationReport]:
     """Train a policy by REINFORCE."""
     return train(reinforce_learner(environment, policy, settings), queries, callback)

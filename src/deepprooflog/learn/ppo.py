@@ -20,11 +20,11 @@ from torch import Tensor
 
 from deepprooflog.errors import ModelError
 from deepprooflog.learn.on_policy import (
+    IterationReport,
     Learner,
     Losses,
     OnPolicy,
     QuerySource,
-    Report,
     descend,
     train,
 )
@@ -184,7 +184,7 @@ def ppo(
     policy: Policy,
     queries: QuerySource,
     settings: Ppo | None = None,
-    callback: Callable[[Report], object] | None = None,
+    callback: Callable[[IterationReport], object] | None = None,
 ) -> History:
     """Train a policy by PPO; the history has a report of each iteration as its diagnostics."""
     began = time.perf_counter()

@@ -13,7 +13,7 @@ SECONDS_BETWEEN = 0.1
 
 
 @runtime_checkable
-class Stream(Protocol):
+class TextStream(Protocol):
     """Where the line is written: standard error, or what takes its place."""
 
     def write(self, text: str, /) -> int: ...
@@ -27,12 +27,12 @@ class Progress:
     def __init__(
         self,
         total: int,
-        stream: Stream | None = None,
+        stream: TextStream | None = None,
         clock: Callable[[], float] = time.perf_counter,
         done: int = 0,
     ) -> None:
         self.total = max(total, 1)
-        self.stream: Stream = sys.stderr if stream is None else stream
+        self.stream: TextStream = sys.stderr if stream is None else stream
         self.clock = clock
         self.first, self.began = done, clock()
         self.shown = float("-inf")

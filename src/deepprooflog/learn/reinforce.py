@@ -29,14 +29,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.infer.particles import Arena, Ground, log_mean, proposals
-from deepprooflog.infer.paths import Paths, grounds
+from deepprooflog.infer.particles import Arena, ArenaSource, log_mean, proposals
+from deepprooflog.infer.paths import ParticleBatch, arenas
 from deepprooflog.infer.smc import PATIENCE
 from deepprooflog.learn.baseline import MovingAverage, Value
 from deepprooflog.learn.losses import log_complement
 from deepprooflog.learn.results import Loss
 from deepprooflog.learn.smc import paths
-from deepprooflog.model import Goals, Model
+from deepprooflog.model import GoalsLike, Model
 from deepprooflog.score.segments import segment_logsumexp
 
 Baseline = MovingAverage | Value | None
@@ -92,7 +92,7 @@ class Rollouts:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReinforceReport:
     """How the rollouts of an update fared."""
 
     returns: Float[Tensor, "queries"]  # mean R: an unbiased estimate of p_success
@@ -107,7 +107,7 @@ class Report:
 
 @torch.no_grad()
 def rollouts(
-    ground: Ground, settings: Reinforce, generator: torch.Generator | None = None
+    ground: ArenaSource, settings: Reinforce, generator: torch.Generator | None = None
 ) -> Rollouts:
     """Draw derivations from the masked policy or from the policy itself."""
     roots = ground.roots
@@ -160,14 +160,14 @@ def _uniform(like: Tensor, generator: torch.Generator | None) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Steps:
+class RolloutSteps:
     """What an update needs of each step; 0 where a rollout is over."""
 
     log_mu: Float[Tensor, "steps queries rollouts"]  # log μ(e_t | G_t), differentiable
     log_rho: Float[Tensor, "steps queries rollouts"]  # log ρ_t, differentiable
 
 
-def behaviour(drawn: Rollouts) -> Steps:
+def behaviour(drawn: Rollouts) -> RolloutSteps:
     """log μ and log ρ of each step drawn."""
     arena = drawn.arena
     mass = segment_logsumexp(arena.weights, arena.source, len(arena.begin))
@@ -181,14 +181,14 @@ def behaviour(drawn: Rollouts) -> Steps:
     chance = drawn.failed & (log_z > -torch.inf)
     left = log_complement(torch.where(chance, log_z, -1.0).clamp_max(0.0).reshape(-1))
     log_mu = torch.where(chance, left.reshape(log_z.shape), log_mu)
-    return Steps(log_mu, log_rho)
+    return RolloutSteps(log_mu, log_rho)
 
 
 # -- 3. returns, baselines and the surrogate whose gradient is the policy's ------------------------
 
 
 def surrogate(
-    drawn: Rollouts, steps: Steps, settings: Reinforce, baseline: Baseline
+    drawn: Rollouts, steps: RolloutSteps, settings: Reinforce, baseline: Baseline
 ) -> tuple[Float[Tensor, "queries"], Float[Tensor, "queries"]]:
     """A value whose gradient estimates ∇p (or ∇ log p), and log of the mean return, by query."""
     log_rho = steps.log_rho.detach()
@@ -238,7 +238,7 @@ def _next(drawn: Rollouts) -> Tensor:
 
 def reinforce_loss(
     model: Model,
-    goals: Goals | Paths,
+    goals: GoalsLike | ParticleBatch,
     settings: Reinforce | None = None,
     *,
     baseline: Baseline = None,
@@ -260,11 +260,11 @@ def reinforce_loss(
     settings = settings or Reinforce()
     if settings.critic and not isinstance(baseline, Value):
         raise ModelError("actor-critic needs a critic", hint="baseline=Value()")
-    batch = goals if isinstance(goals, Paths) else paths(model, goals)
+    batch = goals if isinstance(goals, ParticleBatch) else paths(model, goals)
     values, logs, drawn_all, places = [], [], [], []
     value_loss = model.labels.logits.new_zeros(())
     networks = model.named_networks()
-    for where, ground in grounds(batch, networks, model.labels, model.scorer, select):
+    for where, ground in arenas(batch, networks, model.labels, model.scorer, select):
         drawn = rollouts(ground, settings, generator)
         steps = behaviour(drawn)
         value, log_p = surrogate(drawn, steps, settings, baseline)
@@ -281,7 +281,7 @@ def reinforce_loss(
         baseline.update(returns)
     loss = -(_signs(y, log_p, settings) * value).mean() + settings.value_weight * value_loss
     tries = sum(d.success.numel() for d in drawn_all)
-    report = Report(
+    report = ReinforceReport(
         returns=returns,
         succeeded=sum(int(d.success.sum()) for d in drawn_all) / tries,
         lost=int((log_p == -torch.inf).sum()),
@@ -307,7 +307,7 @@ def _signs(y: Sequence[float] | Tensor | None, log_p: Tensor, settings: Reinforc
 
 def reinforce(
     model: Model,
-    goals: Goals | Paths,
+    goals: GoalsLike | ParticleBatch,
     settings: Reinforce | None = None,
     *,
     baseline: Baseline = None,
@@ -323,7 +323,7 @@ def reinforce(
     True
     """
     settings = settings or Reinforce()
-    batch = goals if isinstance(goals, Paths) else paths(model, goals)
+    batch = goals if isinstance(goals, ParticleBatch) else paths(model, goals)
     labels = None if y is None else torch.as_tensor(y)
     own = [] if baseline is None else list(baseline.parameters())
     optimizer = torch.optim.Adam([*model.parameters(), *own], lr=settings.lr)

@@ -34,7 +34,7 @@ from deepprooflog.score.transitions import LogPolicy
 
 
 @dataclass(frozen=True)
-class Choices:
+class ActionChoices:
     """Goals with their ragged successors; those of goal i are rows start[i] to start[i + 1]."""
 
     goals: Goals
@@ -49,13 +49,13 @@ class Choices:
     def __len__(self) -> int:
         return len(self.goals)
 
-    def select(self, index: Int[Tensor, " some"]) -> Choices:
+    def select(self, index: Int[Tensor, " some"]) -> ActionChoices:
         """Some of the goals, with their successors."""
         begin, count = self.start[index], self.start[index + 1] - self.start[index]
         start = torch.cat([count.new_zeros(1), count.cumsum(0)])
         parent, rows = tensor_ranges(begin, count, int(start[-1]))
         chosen = self.chosen[index]
-        return Choices(
+        return ActionChoices(
             goals=self.goals.select(index),
             successors=self.successors.select(rows),
             parent=parent,
@@ -77,7 +77,7 @@ class Choices:
 class Rollout:
     """Steps of episodes side by side; `choices` has their goals one step after another."""
 
-    choices: Choices
+    choices: ActionChoices
     log_prob: Float[Tensor, "steps episodes"]
     value: Float[Tensor, "steps episodes"]
     next_value: Float[Tensor, "steps episodes"]  # 0 where the step ended an episode
@@ -223,7 +223,7 @@ class _Tape:
             tally=self._tally(over, reward),
         )
 
-    def _choices(self) -> Choices:
+    def _choices(self) -> ActionChoices:
         offered = self.offered
         episodes = len(self.states[0])
         sizes = [len(o) for o in offered]
@@ -233,7 +233,7 @@ class _Tape:
         ]
         end = offered[0].start.new_tensor([sum(sizes)])
         starts = [o.start[:-1] + n for o, n in zip(offered, before, strict=True)]
-        return Choices(
+        return ActionChoices(
             goals=Goals.cat([s.goals for s in self.states]),
             successors=Goals.cat([o.goals for o in offered]),
             parent=torch.cat([o.episode + t * episodes for t, o in enumerate(offered)]),

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
-Schedule = Literal["constant", "cosine", "one-cycle"]
-SCHEDULES: tuple[str, ...] = get_args(Schedule)
+RateSchedule = Literal["constant", "cosine", "one-cycle"]
+SCHEDULES: tuple[str, ...] = get_args(RateSchedule)
 
 WARM = {"cosine": 0.05, "one-cycle": 0.3}
 FIRST = {"cosine": 0.0, "one-cycle": 0.04}

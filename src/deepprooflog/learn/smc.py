@@ -18,12 +18,12 @@ from torch import Tensor
 
 from deepprooflog.graph.way_table import Ints
 from deepprooflog.infer.particles import LookAhead
-from deepprooflog.infer.paths import Form, Paths, grounds, prepare
+from deepprooflog.infer.paths import Form, ParticleBatch, arenas, prepare
 from deepprooflog.infer.selection import Select
 from deepprooflog.infer.smc import Survivors, smc
 from deepprooflog.learn.results import Loss
 from deepprooflog.logic.budget import Budget
-from deepprooflog.model import Goals, Model
+from deepprooflog.model import GoalsLike, Model
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ class Diagnostics:
         return int(self.stopped.sum())
 
 
-def paths(model: Model, goals: Goals, budget: Budget | None = None, form: Form = "auto") -> Paths:
+def paths(
+    model: Model, goals: GoalsLike, budget: Budget | None = None, form: Form = "auto"
+) -> ParticleBatch:
     """Unfold a batch of goals once, for `smc_loss` and `reinforce_loss` to use many times."""
     queries = model.queries(goals)
     unfolding = model.scorer.weighs_one
@@ -62,7 +64,7 @@ def paths(model: Model, goals: Goals, budget: Budget | None = None, form: Form =
 
 def smc_log_prob(
     model: Model,
-    goals: Goals | Paths,
+    goals: GoalsLike | ParticleBatch,
     particles: int = 32,
     *,
     select: Select | None = None,
@@ -83,11 +85,11 @@ def smc_log_prob(
     `select` takes only these goals of a prepared batch. An estimate is −inf, with gradient 0, where
     no particle reached True.
     """
-    batch = goals if isinstance(goals, Paths) else paths(model, goals)
+    batch = goals if isinstance(goals, ParticleBatch) else paths(model, goals)
     places: list[Ints] = []
     found: list[Survivors] = []
     networks = model.named_networks()
-    for where, ground in grounds(batch, networks, model.labels, model.scorer, select):
+    for where, ground in arenas(batch, networks, model.labels, model.scorer, select):
         found.append(
             smc(ground, particles, generator=generator, resample_below=resample_below,
                 look_ahead=look_ahead, backward=backward, max_steps=max_steps)
@@ -114,7 +116,7 @@ def together(places: Sequence[Ints], parts: Sequence[Tensor]) -> Tensor:
 
 def smc_loss(
     model: Model,
-    goals: Goals | Paths,
+    goals: GoalsLike | ParticleBatch,
     particles: int = 32,
     *,
     select: Select | None = None,

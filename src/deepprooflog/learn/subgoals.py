@@ -21,14 +21,14 @@ from torch import Tensor
 
 from deepprooflog.errors import ModelError
 from deepprooflog.infer.particles import Arena
-from deepprooflog.infer.paths import Paths, grounds
+from deepprooflog.infer.paths import ParticleBatch, arenas
 from deepprooflog.infer.smc import smc
 from deepprooflog.model import Model
 
 
 def subgoal_log_prob(
     model: Model,
-    batch: Paths,
+    batch: ParticleBatch,
     particles: int = 32,
     *,
     horizon: int,
@@ -53,7 +53,7 @@ def subgoal_log_prob(
             "learning on sub-goals needs queries that can be unfolded",
             hint="smc_loss on whole queries works for any",
         )
-    ((_, ground),) = grounds(batch, model.named_networks(), model.labels, model.scorer, select)
+    ((_, ground),) = arenas(batch, model.named_networks(), model.labels, model.scorer, select)
     assert isinstance(ground, Arena)
     queries = len(ground.roots)
     depth = windows(ground, horizon, generator)

@@ -26,7 +26,7 @@ LONGEST = 300
 LINES = "_dpl_lines"
 
 
-def blame(error: PrologError, site: Site | None, args: tuple[Any, ...]) -> None:
+def locate(error: PrologError, site: Site | None, args: tuple[Any, ...]) -> None:
     """Fill in goal, context and place, unless the error has them already."""
     if error.line is not None or getattr(error, "blamed", False):
         return

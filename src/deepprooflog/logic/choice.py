@@ -9,7 +9,7 @@ from deepprooflog.logic.clause import Clause
 from deepprooflog.syntax.terms import Term
 
 
-class Weigher(Enum):
+class WeightSource(Enum):
     """Where the weight of a step comes from (the last column of the step's table)."""
 
     ONE = "one"
@@ -27,7 +27,7 @@ class Choice(NamedTuple):
     the values of a neural domain; `inputs` are what the network reads.
     """
 
-    weigher: Weigher
+    weigher: WeightSource
     clause: Clause | None = None
     number: int = 0
     inputs: tuple[Term, ...] = ()

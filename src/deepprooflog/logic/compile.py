@@ -29,7 +29,7 @@ from deepprooflog.logic.emit import (
     variable_counts,
 )
 from deepprooflog.logic.inline import inline, is_inline, is_pure
-from deepprooflog.logic.machine import Args, Choice, Frame, Machine, Origin, Site
+from deepprooflog.logic.machine import Args, ChoicePoint, Continuation, Machine, Origin, Site
 from deepprooflog.logic.unify import unify
 from deepprooflog.syntax.terms import COMMA, Atom, Float, Functor, Struct, Term, Var
 
@@ -53,10 +53,10 @@ class CutTo:
     name: str
 
 
-Goal: TypeAlias = Term | CutTo
+BodyGoal: TypeAlias = Term | CutTo
 
 
-def retry_branch(machine: Machine, choice: Choice) -> Frame | None:
+def retry_branch(machine: Machine, choice: ChoicePoint) -> Continuation | None:
     """Resume a branch: (…, next, site, args)."""
     return (choice[3], choice[4], choice[2])
 
@@ -92,7 +92,7 @@ class Generated:
 
 def compile_clause(
     clause: Clause, origin: Origin
-) -> Callable[[Machine, Args, Any, int], Frame | None] | None:
+) -> Callable[[Machine, Args, Any, int], Continuation | None] | None:
     """The clause as a function whose calls come from `origin`; None when it is too big for that."""
     generated = generate(clause)
     if generated is None:
@@ -106,7 +106,7 @@ def compile_clause(
     exec(generated.code, space)
     for name in generated.chunks:
         space[f"S_{name}"] = Site(None, origin, run=space[name])
-    enter: Callable[[Machine, Args, Any, int], Frame | None] = space["enter"]
+    enter: Callable[[Machine, Args, Any, int], Continuation | None] = space["enter"]
     return enter
 
 
@@ -125,9 +125,9 @@ def generate(clause: Clause) -> Generated | None:
     return Generated(code, compiler.w.constants, sites, tuple(compiler.chunks), goals)
 
 
-def conjuncts(term: Term) -> list[Goal]:
+def conjuncts(term: Term) -> list[BodyGoal]:
     """The goals of a conjunction, `!` as the clause's cut."""
-    goals: list[Goal] = []
+    goals: list[BodyGoal] = []
     stack = [term]
     while stack:
         t = stack.pop()
@@ -152,7 +152,7 @@ def has_cut(term: Term) -> bool:
     return False
 
 
-def locals_of(goals: Iterable[Goal]) -> set[str]:
+def locals_of(goals: Iterable[BodyGoal]) -> set[str]:
     """The locals that goals read: their variables, and the cut barriers they need."""
     names: set[str] = set()
     terms: list[Term] = []
@@ -179,13 +179,13 @@ class _Compiler:
         w = self.w
         w.begin("enter", "m, args, cont, h", {"h"})
         unpack(w, "args", clause.args, FAILED)
-        goals: list[Goal] = []
+        goals: list[BodyGoal] = []
         for atom in clause.body:
             goals.extend(conjuncts(atom))
         self.sequence(goals, "cont")
         w.end()
 
-    def sequence(self, goals: Sequence[Goal], cont: str) -> None:
+    def sequence(self, goals: Sequence[BodyGoal], cont: str) -> None:
         """Code that runs the goals and then goes on with the frame in `cont`."""
         w = self.w
         for i, goal in enumerate(goals):
@@ -206,7 +206,7 @@ class _Compiler:
                 return
         w.emit(f"return {cont}")
 
-    def continuation(self, goals: Sequence[Goal], cont: str, depth: int = 0) -> str:
+    def continuation(self, goals: Sequence[BodyGoal], cont: str, depth: int = 0) -> str:
         """An expression for the frame that runs the goals, then `cont`."""
         if depth > MAX_GOALS:
             raise TooBigError
@@ -217,7 +217,7 @@ class _Compiler:
             return self.resume(goals, cont)
         return self.call(first, goals[1:], cont, depth)
 
-    def call(self, goal: Term, rest: Sequence[Goal], cont: str, depth: int) -> str:
+    def call(self, goal: Term, rest: Sequence[BodyGoal], cont: str, depth: int) -> str:
         w = self.w
         if type(goal) is Var:
             goal = Struct(Functor("call", 1), (goal,))
@@ -231,12 +231,12 @@ class _Compiler:
         args = arguments(w, goal.args if type(goal) is Struct else (), 0, extra)
         return f"({site}, {args}, {self.continuation(rest, cont, depth + 1)})"
 
-    def resume(self, goals: Sequence[Goal], cont: str) -> str:
+    def resume(self, goals: Sequence[BodyGoal], cont: str) -> str:
         """A frame for a function of its own that runs the goals."""
         chunk, live = self.chunk(goals)
         return f"({chunk}, {live}, {cont})"
 
-    def chunk(self, goals: Sequence[Goal]) -> tuple[str, str]:
+    def chunk(self, goals: Sequence[BodyGoal]) -> tuple[str, str]:
         """A new function that runs the goals; its site and the tuple of what it needs."""
         w = self.w
         live = sorted(locals_of(goals) & w.seen)
@@ -270,7 +270,7 @@ class _Compiler:
         w.seen = before
         return True
 
-    def control(self, goal: Term, rest: Sequence[Goal], cont: str) -> bool:
+    def control(self, goal: Term, rest: Sequence[BodyGoal], cont: str) -> bool:
         """Code for a control construct and all that follows; False when it has to be called."""
         if not _opens(goal):
             return False
@@ -308,11 +308,13 @@ class _Compiler:
         self.w.seen.add(name)
         return name
 
-    def push(self, goals: Sequence[Goal], cont: str) -> None:
+    def push(self, goals: Sequence[BodyGoal], cont: str) -> None:
         chunk, live = self.chunk(goals)
         self.w.emit(f"choices.append((retry_branch, len(trail), {cont}, {chunk}, {live}))")
 
-    def branch(self, condition: list[Goal], then: list[Goal], otherwise: Term, cont: str) -> None:
+    def branch(
+        self, condition: list[BodyGoal], then: list[BodyGoal], otherwise: Term, cont: str
+    ) -> None:
         """`(condition -> then ; otherwise)`: an `if` where the condition binds nothing."""
         w = self.w
         if all(not isinstance(c, CutTo) and is_pure(c) for c in condition):

@@ -15,7 +15,7 @@ from deepprooflog.logic.body import DISJUNCTION, IF_THEN, SOFT_IF, conjuncts, ha
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.builtins import library_clauses
 from deepprooflog.logic.builtins.registry import GUARDS, META
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import instantiate
 from deepprooflog.logic.head import enter
 from deepprooflog.logic.program import Program
@@ -25,7 +25,7 @@ from deepprooflog.logic.solver import Solver
 from deepprooflog.logic.unify import Trail, undo
 from deepprooflog.syntax.terms import COMMA, Atom, Functor, Struct, Term, args_of, deref
 
-Resolvents = Iterator[tuple[Choice, Sequence[Term]]]
+Opened = Iterator[tuple[Choice, Sequence[Term]]]
 
 
 def opens(program: Program, atom: Term) -> bool:
@@ -64,7 +64,7 @@ def _within(body: Term) -> Iterator[Functor]:
 
 def open_control(
     program: Program, atom: Term, trail: Trail, budget: Budget | None = None
-) -> Resolvents:
+) -> Opened:
     """The parts of a control construct as bodies of weight 1."""
     assert type(atom) is Struct
     functor = atom.functor
@@ -82,18 +82,16 @@ def open_control(
     return _library(program, atom, trail)
 
 
-def _one(body: Sequence[Term]) -> Resolvents:
-    yield Choice(Weigher.ONE), body
+def _one(body: Sequence[Term]) -> Opened:
+    yield Choice(WeightSource.ONE), body
 
 
-def _either(atom: Struct) -> Resolvents:
+def _either(atom: Struct) -> Opened:
     for number, part in enumerate(atom.args):
-        yield Choice(Weigher.ONE, None, number), conjuncts(part)
+        yield Choice(WeightSource.ONE, None, number), conjuncts(part)
 
 
-def _if(
-    program: Program, branch: Struct, otherwise: Term | None, budget: Budget | None
-) -> Resolvents:
+def _if(program: Program, branch: Struct, otherwise: Term | None, budget: Budget | None) -> Opened:
     condition, then = branch.args
     soft = branch.functor is SOFT_IF
     guard = branch.functor.name
@@ -102,21 +100,21 @@ def _if(
     solutions = solver.run(condition)
     for number, _ in enumerate(solutions):
         met = True
-        yield Choice(Weigher.ONE, None, number), conjuncts(then)
+        yield Choice(WeightSource.ONE, None, number), conjuncts(then)
         if not soft:
             break
     solutions.close()
     if not met and otherwise is not None:
-        yield Choice(Weigher.ONE, None, 0), conjuncts(otherwise)
+        yield Choice(WeightSource.ONE, None, 0), conjuncts(otherwise)
 
 
-def _library(program: Program, atom: Struct, trail: Trail) -> Resolvents:
+def _library(program: Program, atom: Struct, trail: Trail) -> Opened:
     args = args_of(atom)
     mark = len(trail)
     for clause in library_clauses(atom.functor) or ():
         frame = enter(clause, args, trail, program.occurs_check)
         if frame is not None:
-            yield Choice(Weigher.ONE, clause), [instantiate(b, frame) for b in clause.body]
+            yield Choice(WeightSource.ONE, clause), [instantiate(b, frame) for b in clause.body]
         undo(trail, mark)
 
 

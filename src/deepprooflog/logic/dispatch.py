@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.compile import compile_clause
-from deepprooflog.logic.index import Key, first_level
+from deepprooflog.logic.index import IndexKey, first_level
 from deepprooflog.logic.interpret import enter_clause
-from deepprooflog.logic.machine import Args, Choice, Frame, Machine, Origin, Run
+from deepprooflog.logic.machine import Args, ChoicePoint, Continuation, Machine, Origin, Run
 from deepprooflog.syntax.terms import Struct, Var
 
 # A clause is compiled when it is entered for this time; before that it is interpreted. Compiling
@@ -36,18 +36,18 @@ class Entry:
         self._cold = enter_clause(clause, origin)
         self.run: Enter = self._warm
 
-    def _warm(self, machine: Machine, args: Args, cont: Any, height: int) -> Frame | None:
+    def _warm(self, machine: Machine, args: Args, cont: Any, height: int) -> Continuation | None:
         self._uses += 1
         if self._uses < WARM:
             enter = self._cold
         else:
             enter = self.run = compile_clause(self.clause, self.origin) or self._cold
-        frame: Frame | None = enter(machine, args, cont, height)
+        frame: Continuation | None = enter(machine, args, cont, height)
         return frame
 
 
-Found: TypeAlias = "Entry | tuple[Entry, ...]"
-Table: TypeAlias = tuple[int, dict[Key, Found], Found]
+ChosenEntries: TypeAlias = "Entry | tuple[Entry, ...]"
+Table: TypeAlias = tuple[int, dict[IndexKey, ChosenEntries], ChosenEntries]
 
 
 def _tables(entries: Sequence[Entry], arity: int) -> list[Table]:
@@ -67,7 +67,7 @@ def _tables(entries: Sequence[Entry], arity: int) -> list[Table]:
     return tables
 
 
-def _alone(entries: list[Entry]) -> Found:
+def _alone(entries: list[Entry]) -> ChosenEntries:
     return entries[0] if len(entries) == 1 else tuple(entries)
 
 
@@ -85,7 +85,7 @@ def indexed(clauses: Sequence[Clause], origins: Sequence[Origin]) -> Run:
         return lambda machine, args, cont: _try(machine, args, cont, every)
     (first, exact, general), rest = tables[0], tables[1:]
 
-    def run(machine: Machine, args: Args, cont: Any) -> Frame | None:
+    def run(machine: Machine, args: Args, cont: Any) -> Continuation | None:
         a: Any = args[first]
         while type(a) is Var:
             a = a.ref
@@ -93,7 +93,7 @@ def indexed(clauses: Sequence[Clause], origins: Sequence[Origin]) -> Run:
         if a is not None:
             found = exact.get(a.functor if type(a) is Struct else a, general)
             if type(found) is Entry:
-                frame: Frame | None = found.run(machine, args, cont, len(machine.choices))
+                frame: Continuation | None = found.run(machine, args, cont, len(machine.choices))
                 return frame
         if rest and found:
             found = _narrow(found, rest, args)
@@ -118,22 +118,22 @@ def _narrow(found: Any, tables: Sequence[Table], args: Args) -> Any:
     return found
 
 
-def _try(machine: Machine, args: Args, cont: Any, found: Any) -> Frame | None:
+def _try(machine: Machine, args: Args, cont: Any, found: Any) -> Continuation | None:
     choices = machine.choices
     height = len(choices)
     if len(found) > 1:
         choices.append((_retry, len(machine.trail), cont, args, found, 1))
     elif not found:
         return None
-    frame: Frame | None = found[0].run(machine, args, cont, height)
+    frame: Continuation | None = found[0].run(machine, args, cont, height)
     return frame
 
 
-def _retry(machine: Machine, choice: Choice) -> Frame | None:
+def _retry(machine: Machine, choice: ChoicePoint) -> Continuation | None:
     _, mark, cont, args, found, i = choice
     choices = machine.choices
     height = len(choices)
     if i + 1 < len(found):
         choices.append((_retry, mark, cont, args, found, i + 1))
-    frame: Frame | None = found[i].run(machine, args, cont, height)
+    frame: Continuation | None = found[i].run(machine, args, cont, height)
     return frame

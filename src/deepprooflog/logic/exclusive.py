@@ -13,7 +13,7 @@ from typing import TypeAlias
 from deepprooflog.logic.builtins.registry import is_single
 from deepprooflog.logic.clause import Clause, Frame, instantiate
 from deepprooflog.logic.head import unify_head
-from deepprooflog.logic.program import Kind, Predicate, Program
+from deepprooflog.logic.program import Predicate, PredicateKind, Program
 from deepprooflog.logic.unify import Trail, undo
 from deepprooflog.syntax.terms import Functor, functor_of
 
@@ -46,7 +46,7 @@ def weighs_one_at_most(
             if not is_single(functor):
                 return False
             continue
-        if predicate.kind is Kind.PLAIN and not exclusive(program, predicate):
+        if predicate.kind is PredicateKind.PLAIN and not exclusive(program, predicate):
             return False
         for clause in predicate.entries.explicit():
             todo.extend(functor_of(atom) for atom in clause.body)

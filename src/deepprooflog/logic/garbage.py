@@ -21,10 +21,10 @@ _enabled_before = False
 
 
 @contextmanager
-def no_collection() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Within the block the cycle collector is off; it is switched on again at the end.
 
-    >>> with no_collection():
+    >>> with gc_paused():
     ...     gc.isenabled()
     False
     """

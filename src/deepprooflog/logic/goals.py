@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.query import GoalForm, Lift, Query, form_of, ground_list
 from deepprooflog.syntax.terms import Slot, Term
 
@@ -159,7 +159,7 @@ class GoalBatch(Sequence[Query]):
 
     def __iter__(self) -> Iterator[Query]:
         for begin in range(0, self.size, AT_ONCE):
-            with no_collection():
+            with gc_paused():
                 some = [self._goal(i) for i in range(begin, min(begin + AT_ONCE, self.size))]
             yield from some
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from deepprooflog.logic.clause import Clause, Place
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.syntax.terms import Functor, Struct, Term, Var
 
-Row: TypeAlias = tuple[tuple[Term, ...], int]
-Key: TypeAlias = "Functor | Term"
+FactRow: TypeAlias = tuple[tuple[Term, ...], int]
+IndexKey: TypeAlias = "Functor | Term"
 
 # Below this many entries a scan beats a dictionary.
 SCAN = 8
@@ -26,7 +26,7 @@ SCAN = 8
 FREE, TOP, WHOLE = 0, 1, 2
 
 
-def first_level(term: Term) -> Key | None:
+def first_level(term: Term) -> IndexKey | None:
     """A term's functor, or the constant it is; None for a variable."""
     while type(term) is Var:
         if term.ref is None:
@@ -45,15 +45,15 @@ class _Table:
     __slots__ = ("always", "exact", "found", "groups")
 
     def __init__(self) -> None:
-        self.exact: dict[tuple[Key, ...], list[int]] = {}
+        self.exact: dict[tuple[IndexKey, ...], list[int]] = {}
         self.always: list[int] = []
-        self.groups: dict[tuple[int, ...], dict[tuple[Key, ...], list[int]]] = {}
-        self.found: dict[tuple[Key, ...], list[Clause]] = {}
+        self.groups: dict[tuple[int, ...], dict[tuple[IndexKey, ...], list[int]]] = {}
+        self.found: dict[tuple[IndexKey, ...], list[Clause]] = {}
 
     def add(self, number: int, args: tuple[Term, ...], bound: list[tuple[int, int]]) -> None:
         """Enter a clause head's arguments; `bound` lists positions and what calls show there."""
         shown: list[int] = []
-        keys: list[Key] = []
+        keys: list[IndexKey] = []
         for position, show in bound:
             a = args[position]
             if type(a) is Var:
@@ -71,7 +71,7 @@ class _Table:
         else:
             self.groups.setdefault(tuple(shown), {}).setdefault(key, []).append(number)
 
-    def numbers(self, keys: tuple[Key, ...]) -> list[int]:
+    def numbers(self, keys: tuple[IndexKey, ...]) -> list[int]:
         """The entries that may match, in order."""
         exact = self.exact.get(keys, [])
         if not self.groups:
@@ -94,10 +94,10 @@ class Entries:
     def __init__(self, functor: Functor, file: str = "<text>") -> None:
         self.functor = functor
         self.file = file
-        self._items: list[Clause | Row] = []
+        self._items: list[Clause | FactRow] = []
         self._tables: dict[int, _Table] = {}
         self._every: list[Clause] | None = None
-        self._tops: list[tuple[tuple[Key | None, ...], Clause]] | None = None
+        self._tops: list[tuple[tuple[IndexKey | None, ...], Clause]] | None = None
 
     def __len__(self) -> int:
         return len(self._items)
@@ -113,13 +113,13 @@ class Entries:
         """Append a plain ground fact."""
         self._append((args, line))
 
-    def _append(self, item: Clause | Row) -> None:
+    def _append(self, item: Clause | FactRow) -> None:
         self._items.append(item)
         if self._tables or self._every is not None or self._tops is not None:
             self._tables = {}
             self._every = self._tops = None
 
-    def items(self) -> Iterator[Clause | Row]:
+    def items(self) -> Iterator[Clause | FactRow]:
         """The entries in order; plain facts that no lookup has returned yet are bare rows."""
         return iter(self._items)
 
@@ -137,7 +137,7 @@ class Entries:
         if len(self._items) <= SCAN:
             return self._scan(args)
         pattern = 0
-        shown: list[Key] = []
+        shown: list[IndexKey] = []
         for a in args:
             while type(a) is Var and a.ref is not None:
                 a = a.ref
@@ -190,7 +190,7 @@ class Entries:
         clause = self._items[i] = Clause(head, (), 0, None, Place(self.file, line))
         return clause
 
-    @no_collection()
+    @gc_paused()
     def _build(self, pattern: int) -> _Table:
         table = _Table()
         bound: list[tuple[int, int]] = []
@@ -210,5 +210,5 @@ class Entries:
         return table
 
 
-def _top(key: Key) -> Key:
+def _top(key: IndexKey) -> IndexKey:
     return key.functor if type(key) is Struct else key

@@ -10,23 +10,23 @@ from typing import Any
 
 from deepprooflog.logic.clause import Clause, instantiate
 from deepprooflog.logic.head import enter
-from deepprooflog.logic.machine import Args, Choice, Frame, Machine, Origin, Run
+from deepprooflog.logic.machine import Args, ChoicePoint, Continuation, Machine, Origin, Run
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import Term
 
-Candidates = Callable[[Args], Sequence[Clause]]
+ClausesFor = Callable[[Args], Sequence[Clause]]
 
 
-def interpreted(candidates: Candidates, origin: Callable[[Clause], Origin]) -> Run:
+def interpreted(candidates: ClausesFor, origin: Callable[[Clause], Origin]) -> Run:
     """A procedure that looks its clauses up at each call."""
 
-    def run(machine: Machine, args: Args, cont: Any) -> Frame | None:
+    def run(machine: Machine, args: Args, cont: Any) -> Continuation | None:
         clauses = candidates(args)
         return _try(machine, args, cont, clauses, 0) if clauses else None
 
     def _try(
         machine: Machine, args: Args, cont: Any, clauses: Sequence[Clause], i: int
-    ) -> Frame | None:
+    ) -> Continuation | None:
         trail, choices = machine.trail, machine.choices
         mark, height, last = len(trail), len(choices), len(clauses) - 1
         occurs_check = machine.code.occurs_check
@@ -37,7 +37,7 @@ def interpreted(candidates: Candidates, origin: Callable[[Clause], Origin]) -> R
                 if i < last:
                     choices.append((_retry, mark, cont, args, clauses, i + 1))
                 if not clause.body:
-                    frame: Frame = cont
+                    frame: Continuation = cont
                     return frame
                 where = origin(clause)
                 body = [instantiate(b, values) for b in clause.body]
@@ -47,7 +47,7 @@ def interpreted(candidates: Candidates, origin: Callable[[Clause], Origin]) -> R
             undo(trail, mark)
             i += 1
 
-    def _retry(machine: Machine, choice: Choice) -> Frame | None:
+    def _retry(machine: Machine, choice: ChoicePoint) -> Continuation | None:
         _, _, cont, args, clauses, i = choice
         return _try(machine, args, cont, clauses, i)
 
@@ -56,12 +56,12 @@ def interpreted(candidates: Candidates, origin: Callable[[Clause], Origin]) -> R
 
 def frames(
     machine: Machine, body: Sequence[Term], cont: Any, barrier: int, origin: Origin
-) -> Frame:
+) -> Continuation:
     """The frames that call the atoms of a body in order, then go on with `cont`."""
     goal = machine.goal
     for atom in reversed(body):
         cont = goal(atom, cont, barrier, origin)
-    frame: Frame = cont
+    frame: Continuation = cont
     return frame
 
 
@@ -69,12 +69,12 @@ def enter_clause(clause: Clause, origin: Origin) -> Callable[[Machine, Args, Any
     """One clause as a function of the call, for clauses not worth compiling."""
     body = clause.body
 
-    def run(machine: Machine, args: Args, cont: Any, height: int) -> Frame | None:
+    def run(machine: Machine, args: Args, cont: Any, height: int) -> Continuation | None:
         values = enter(clause, args, machine.trail)
         if values is None:
             return None
         if not body:
-            frame: Frame = cont
+            frame: Continuation = cont
             return frame
         return frames(machine, [instantiate(b, values) for b in body], cont, height, origin)
 

@@ -21,7 +21,7 @@ from deepprooflog.logic.dispatch import indexed
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.interpret import interpreted
 from deepprooflog.logic.library import library_clauses
-from deepprooflog.logic.machine import Args, Frame, Machine, Origin, Run, Site
+from deepprooflog.logic.machine import Args, Continuation, Machine, Origin, Run, Site
 from deepprooflog.logic.raise_iso import ERROR, UnknownPredicate, indicator
 from deepprooflog.syntax.operators import Operators
 from deepprooflog.syntax.reader import Flags
@@ -32,7 +32,7 @@ MAX_COMPILED = 200
 _EQUALS = Functor("=", 2)
 
 
-class Database(Protocol):
+class ClauseStore(Protocol):
     """What the solver asks of a program."""
 
     operators: Operators
@@ -48,7 +48,7 @@ class Code:
     """A program's call sites and procedures under one setting of the solver."""
 
     def __init__(
-        self, program: Database, *, guarded: bool, compiled: bool, occurs_check: bool
+        self, program: ClauseStore, *, guarded: bool, compiled: bool, occurs_check: bool
     ) -> None:
         self._program = weakref.ref(program)
         self.guarded = guarded
@@ -59,7 +59,7 @@ class Code:
         self.query = Origin(self, None)
 
     @property
-    def program(self) -> Database:
+    def program(self) -> ClauseStore:
         """The program, which outlives every search that runs its code."""
         program = self._program()
         assert program is not None
@@ -137,7 +137,7 @@ class Code:
 _codes: dict[weakref.ref[Any], dict[tuple[bool, bool, bool], Code]] = {}
 
 
-def code_for(program: Database, *, guarded: bool, compiled: bool, occurs_check: bool) -> Code:
+def code_for(program: ClauseStore, *, guarded: bool, compiled: bool, occurs_check: bool) -> Code:
     """The program's code under these settings, made on first use."""
     codes = _codes.get(weakref.ref(program))
     if codes is None:
@@ -156,7 +156,7 @@ def _builtin(functor: Functor) -> Run | None:
     if det is not None:
         test = det
 
-        def run_det(machine: Machine, args: Args, cont: Any) -> Frame | None:
+        def run_det(machine: Machine, args: Args, cont: Any) -> Continuation | None:
             return cont if test(machine, args) else None
 
         return run_det
@@ -167,7 +167,7 @@ def _builtin(functor: Functor) -> Run | None:
         if quick is None:
             return lambda machine, args, cont: machine.iterate(solutions(machine, args), cont)
 
-        def run_nondet(machine: Machine, args: Args, cont: Any) -> Frame | None:
+        def run_nondet(machine: Machine, args: Args, cont: Any) -> Continuation | None:
             held = quick(machine, args)
             if held is None:
                 return machine.iterate(solutions(machine, args), cont)
@@ -194,7 +194,7 @@ def _with_domains(clauses: Iterable[Clause]) -> list[Clause]:
 
 
 def _refuse(functor: Functor, site: Site) -> Run:
-    def run(machine: Machine, args: Args, cont: Any) -> Frame | None:
+    def run(machine: Machine, args: Args, cont: Any) -> Continuation | None:
         clause = site.origin.clause if site.origin is not None else None
         raise ProgramError(
             f"{functor} is labelled or neural and is reached inside {machine.guard}: "
@@ -207,7 +207,7 @@ def _refuse(functor: Functor, site: Site) -> Run:
 
 
 def _unknown(functor: Functor) -> Run:
-    def run(machine: Machine, args: Args, cont: Any) -> Frame | None:
+    def run(machine: Machine, args: Args, cont: Any) -> Continuation | None:
         unknown = machine.flags.get("unknown", "error")
         if unknown == "error":
             raise unknown_predicate(machine.code.program, functor)
@@ -219,7 +219,7 @@ def _unknown(functor: Functor) -> Run:
 
 
 def unknown_predicate(
-    program: Database, functor: Functor, clause: Clause | None = None
+    program: ClauseStore, functor: Functor, clause: Clause | None = None
 ) -> UnknownPredicate:
     """The error of calling a predicate that nothing defines, with what may have been meant."""
     formal = Struct(Functor("existence_error", 2), (Atom("procedure"), indicator(functor)))
@@ -232,13 +232,13 @@ def unknown_predicate(
     )
 
 
-def _defined(program: Database) -> str | None:
+def _defined(program: ClauseStore) -> str | None:
     """The program's own predicates, where they are few enough to read."""
     own = sorted(map(str, getattr(program, "predicates", ())))
     return f"the program defines {', '.join(own)}" if 0 < len(own) <= 8 else None
 
 
-def similar(program: Database, functor: Functor) -> str | None:
+def similar(program: ClauseStore, functor: Functor) -> str | None:
     """Predicates with a similar name: other arities of the same name first."""
     own = list(getattr(program, "predicates", ()))
     known = {f: None for f in [*own, *known_functors()] if f is not functor and f.name[0] != "$"}

@@ -21,7 +21,7 @@ from deepprooflog.logic.clause import (
 from deepprooflog.logic.directives import announce
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.labels import parse_label
-from deepprooflog.logic.program import Kind, Predicate, kind_of
+from deepprooflog.logic.program import Predicate, PredicateKind, kind_of
 from deepprooflog.syntax.dcg import translate
 from deepprooflog.syntax.operators import Operators
 from deepprooflog.syntax.reader import Fact, Flags, ReadTerm, read_program
@@ -275,9 +275,9 @@ def _check_name(functor: Functor, entries: Entries) -> None:
 def _predicate(functor: Functor, entries: Entries) -> Predicate:
     explicit = list(entries.explicit())
     kind = kind_of(explicit)
-    if kind is not Kind.PLAIN and len(entries) > len(explicit):
+    if kind is not PredicateKind.PLAIN and len(entries) > len(explicit):
         kind = kind_of(entries)
-    if kind is Kind.LABELLED:
+    if kind is PredicateKind.LABELLED:
         _check_sums(functor, explicit)
     has_cut = any(a is CUT for c in explicit for a in c.body)
     nested = any(has_nested_cut(a) for c in explicit for a in c.body)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from deepprooflog.errors import PrologError
-from deepprooflog.logic.blame import blame
+from deepprooflog.logic.blame import locate
 from deepprooflog.logic.budget import Spending
 from deepprooflog.logic.clause import Clause, abstract, instantiate
 from deepprooflog.logic.order import Ages
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from deepprooflog.logic.link import Code
 
 Args: TypeAlias = tuple[Any, ...]
-Frame: TypeAlias = tuple[Any, Any, Any]
-Choice: TypeAlias = tuple[Any, ...]
-Run: TypeAlias = "Callable[[Machine, Args, Any], Frame | None]"
+Continuation: TypeAlias = tuple[Any, Any, Any]
+ChoicePoint: TypeAlias = tuple[Any, ...]
+Run: TypeAlias = "Callable[[Machine, Args, Any], Continuation | None]"
 
 CALL = Functor("call", 1)
-_NO_CHOICES: Choice = (None, 0, None)
+_NO_CHOICES: ChoicePoint = (None, 0, None)
 
 
 class Site:
@@ -56,7 +56,7 @@ class Site:
         self.transparent = transparent
         self.run: Run = run if run is not None else self._link
 
-    def _link(self, machine: Machine, args: Args, cont: Any) -> Frame | None:
+    def _link(self, machine: Machine, args: Args, cont: Any) -> Continuation | None:
         self.run = machine.code.resolve(self)
         return self.run(machine, args, cont)
 
@@ -90,26 +90,26 @@ class Found(Exception):
     """Raised by the frame after the last goal: a solution stands."""
 
 
-def _found(machine: Machine, args: Args, cont: Any) -> Frame | None:
+def _found(machine: Machine, args: Args, cont: Any) -> Continuation | None:
     raise Found
 
 
-def _cut(machine: Machine, args: Args, cont: Any) -> Frame | None:
+def _cut(machine: Machine, args: Args, cont: Any) -> Continuation | None:
     del machine.choices[args[0] :]
-    frame: Frame = cont
+    frame: Continuation = cont
     return frame
 
 
-def _leave_catch(machine: Machine, args: Args, cont: Any) -> Frame | None:
+def _leave_catch(machine: Machine, args: Args, cont: Any) -> Continuation | None:
     # A deterministic exit drops the catch; otherwise it waits for backtracking into the goal.
     if len(machine.choices) == args[0] + 1:
         machine.choices.pop()
-    frame: Frame = cont
+    frame: Continuation = cont
     return frame
 
 
 STOP = Site(None, run=_found)
-CUT = Site(None, run=_cut)
+CUT_SITE = Site(None, run=_cut)
 LEAVE_CATCH = Site(None, run=_leave_catch)
 
 
@@ -134,7 +134,7 @@ class Machine:
         # Where the next character of the output stands on its line.
         self.column = 0
         self.trail: Trail = []
-        self.choices: list[Choice] = []
+        self.choices: list[ChoicePoint] = []
         self.ages: Ages = {}
         self.operators = code.program.operators
         self.flags: dict[str, str] = {"double_quotes": code.program.flags.double_quotes}
@@ -144,7 +144,7 @@ class Machine:
         """Unify under the solver's occurs-check setting."""
         return unify(a, b, self.trail, self.code.occurs_check)
 
-    def goal(self, term: Term, cont: Any, barrier: int, origin: Origin) -> Frame:
+    def goal(self, term: Term, cont: Any, barrier: int, origin: Origin) -> Continuation:
         """The frame that calls a run-time term; `barrier` is where a cut in it cuts to."""
         while type(term) is Var and term.ref is not None:
             term = term.ref
@@ -158,13 +158,13 @@ class Machine:
             return (origin.site(CALL), (term,), cont)
         raise type_error("callable", term)
 
-    def iterate(self, solutions: Iterator[None], cont: Any) -> Frame | None:
+    def iterate(self, solutions: Iterator[None], cont: Any) -> Continuation | None:
         """Take the solutions of a builtin one by one; one returned rather than yielded is last."""
         return _resume(self, (_resume, len(self.trail), cont, solutions))
 
     def solutions(self, goal: Term) -> Iterator[None]:
         """Solve a goal, leaving the bindings of each solution in place while it is out."""
-        frame: Frame | None
+        frame: Continuation | None
         frame = (self.code.query.site(CALL), (goal,), (STOP, (), None))
         try:
             while self._search(frame):
@@ -173,7 +173,7 @@ class Machine:
         finally:
             undo(self.trail, 0)
 
-    def _search(self, frame: Frame | None) -> bool:
+    def _search(self, frame: Continuation | None) -> bool:
         """Run until a solution stands (True) or nothing is left to try (False)."""
         choices, trail, spending = self.choices, self.trail, self.spending
         site: Any = STOP
@@ -206,9 +206,11 @@ class Machine:
             if len(trail) > self.tidy_at:
                 self._tidy()
 
-    def _catch(self, error: PrologError, site: Site | None, args: Args, cont: Any) -> Frame | None:
+    def _catch(
+        self, error: PrologError, site: Site | None, args: Args, cont: Any
+    ) -> Continuation | None:
         """Hand the error to the innermost `catch/3` around the goal that takes it, or raise it."""
-        blame(error, site, args)
+        locate(error, site, args)
         ball = copy_term(error.term)  # type: ignore[arg-type]
         error.term = ball
         while cont is not None:
@@ -241,7 +243,7 @@ class Machine:
         self.tidy_at = max(self.TIDY, 2 * len(trail))
 
 
-def _resume(machine: Machine, choice: Choice) -> Frame | None:
+def _resume(machine: Machine, choice: ChoicePoint) -> Continuation | None:
     choices = machine.choices
     choices.append(choice)
     try:
@@ -249,7 +251,7 @@ def _resume(machine: Machine, choice: Choice) -> Frame | None:
     except StopIteration as end:
         choices.pop()
         return choice[2] if end.value else None
-    frame: Frame = choice[2]
+    frame: Continuation = choice[2]
     return frame
 
 

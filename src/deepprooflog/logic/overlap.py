@@ -32,7 +32,7 @@ from deepprooflog.logic.clause import (
 from deepprooflog.logic.compatible import comparisons_hold, types_hold, value_of
 from deepprooflog.logic.exclusive import by_first_argument, weighs_one_at_most
 from deepprooflog.logic.head import enter
-from deepprooflog.logic.program import Kind, Predicate, Program
+from deepprooflog.logic.program import Predicate, PredicateKind, Program
 from deepprooflog.logic.reach import mentioned
 from deepprooflog.logic.solver import Solver
 from deepprooflog.logic.unify import Trail, undo, unify
@@ -87,7 +87,7 @@ def overlaps(program: Program) -> Iterator[Overlap]:
     ['`q(X) :- p(X).` (line 1) and `q(a).` (line 1)']
     """
     for functor, predicate in program.predicates.items():
-        if predicate.kind is Kind.PLAIN and program.reaches_choice(functor):
+        if predicate.kind is PredicateKind.PLAIN and program.reaches_choice(functor):
             pair = next(_pairs(program, predicate), None)
             if pair is not None:
                 yield pair
@@ -219,11 +219,11 @@ class _Bodies:
         predicate = self.program.predicates.get(functor) if functor is not None else None
         if predicate is None:
             return False
-        if predicate.kind is Kind.PLAIN:
+        if predicate.kind is PredicateKind.PLAIN:
             open_ = all(equal or _is_open(x, y) for equal, (x, y) in zip(same, pairs, strict=True))
             return open_ or weighs_one_at_most(self.program, [functor], by_first_argument)
         # Learned labels change: rows of several softmaxes are told apart by what they begin with.
-        if predicate.kind is Kind.TRAINABLE and not all(same[:1]):
+        if predicate.kind is PredicateKind.TRAINABLE and not all(same[:1]):
             same = [False] * len(same)
         call = [x if equal else Var() for equal, (x, _) in zip(same, pairs, strict=True)]
         return self._is_distribution(predicate, call, same)
@@ -304,7 +304,7 @@ class _Bodies:
         predicate = self.program.predicates.get(functor) if functor is not None else None
         return (
             predicate is not None
-            and predicate.kind is Kind.PLAIN
+            and predicate.kind is PredicateKind.PLAIN
             and not any(clause.body for clause in predicate.entries.explicit())
         )
 

@@ -20,7 +20,7 @@ from deepprooflog.logic.clause import (
     abstract,
     at,
 )
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goals import UnreadQuery
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.query import Query, parse_query
@@ -28,10 +28,10 @@ from deepprooflog.syntax.operators import Operators
 from deepprooflog.syntax.reader import Flags
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term
 
-Order = Literal["written", "bound_first"]
+BodyOrder = Literal["written", "bound_first"]
 
 
-class Kind(Enum):
+class PredicateKind(Enum):
     """Who weighs a predicate's clauses: the model's scorer, labels, or a network."""
 
     PLAIN = "plain"
@@ -46,13 +46,13 @@ class Predicate:
 
     functor: Functor
     entries: Entries
-    kind: Kind
+    kind: PredicateKind
     has_cut: bool
     has_nested_cut: bool
 
     @property
     def stochastic(self) -> bool:
-        return self.kind is not Kind.PLAIN
+        return self.kind is not PredicateKind.PLAIN
 
 
 class Program:
@@ -72,15 +72,15 @@ class Program:
         text: str,
         *,
         file: str = "<text>",
-        order: Order = "written",
+        order: BodyOrder = "written",
         occurs_check: bool = False,
     ) -> None:
         from deepprooflog.logic.load import load
 
-        with no_collection():
+        with gc_paused():
             loaded = load(text, file)
         self.file = file
-        self.order: Order = order
+        self.order: BodyOrder = order
         self.occurs_check = occurs_check
         self.operators: Operators = loaded.operators
         self.flags: Flags = loaded.flags
@@ -98,7 +98,7 @@ class Program:
         predicates: Mapping[Functor, Predicate],
         *,
         file: str = "<text>",
-        order: Order = "written",
+        order: BodyOrder = "written",
     ) -> Program:
         """A program of predicates that were not read from one text."""
         program = cls("", file=file, order=order)
@@ -107,7 +107,7 @@ class Program:
 
     @classmethod
     def read(
-        cls, path: str | Path, *, order: Order = "written", occurs_check: bool = False
+        cls, path: str | Path, *, order: BodyOrder = "written", occurs_check: bool = False
     ) -> Program:
         """Read a program from a file (UTF-8)."""
         try:
@@ -229,7 +229,7 @@ class Program:
         """The networks that neural labels name, each with one clause that names it."""
         found: dict[str, Clause] = {}
         for predicate in self.predicates.values():
-            if predicate.kind is Kind.NEURAL:
+            if predicate.kind is PredicateKind.NEURAL:
                 for clause in predicate.entries:
                     assert isinstance(clause.label, Neural | Bernoulli)
                     found.setdefault(clause.label.network, clause)
@@ -239,19 +239,19 @@ class Program:
         return f"Program({self.file!r}, {len(self.predicates)} predicates)"
 
 
-def kind_of(clauses: Iterable[Clause]) -> Kind:
+def kind_of(clauses: Iterable[Clause]) -> PredicateKind:
     """The kind of a predicate with these clauses; partly labelled predicates are an error."""
-    kinds: dict[Kind, Clause] = {}
+    kinds: dict[PredicateKind, Clause] = {}
     for clause in clauses:
         label = clause.label
         kind = (
-            Kind.PLAIN
+            PredicateKind.PLAIN
             if label is None
-            else Kind.LABELLED
+            else PredicateKind.LABELLED
             if isinstance(label, Constant)
-            else Kind.TRAINABLE
+            else PredicateKind.TRAINABLE
             if isinstance(label, Trainable)
-            else Kind.NEURAL
+            else PredicateKind.NEURAL
         )
         kinds.setdefault(kind, clause)
         if len(kinds) > 1:
@@ -261,4 +261,4 @@ def kind_of(clauses: Iterable[Clause]) -> Kind:
                 **at(clause.place),
                 hint="label every clause of the predicate in the same way, or none",
             )
-    return next(iter(kinds), Kind.PLAIN)
+    return next(iter(kinds), PredicateKind.PLAIN)

@@ -22,14 +22,14 @@ from typing import NamedTuple
 from deepprooflog.logic.body import CUT, after_cut, conjunction
 from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.builtins import is_builtin
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Frame, Neural, instantiate
 from deepprooflog.logic.control import open_control, opens
 from deepprooflog.logic.goal import Goal, Interner, enter_goal
 from deepprooflog.logic.head import enter
 from deepprooflog.logic.long_body import LONG
 from deepprooflog.logic.order_body import bound_first
-from deepprooflog.logic.program import Kind, Predicate, Program
+from deepprooflog.logic.program import Predicate, PredicateKind, Program
 from deepprooflog.logic.refusals import (
     cut_around_choice,
     labels_exceed_one,
@@ -68,7 +68,7 @@ COMPARISONS: dict[Functor, Callable[[int, int], bool]] = {
 }
 # Sums of integers below this are quick, and take no memory.
 WORD = 1 << 62
-HOLDS = Choice(Weigher.ONE, None, 0)
+HOLDS = Choice(WeightSource.ONE, None, 0)
 
 # The labels of one call may exceed 1 by rounding only.
 TOLERANCE = 1e-9
@@ -146,9 +146,9 @@ def resolvents(
 def _predicate(
     program: Program, predicate: Predicate, atom: Term, trail: Trail, budget: Budget | None
 ) -> Iterator[tuple[Choice, Sequence[Term]]]:
-    if predicate.kind is Kind.NEURAL:
+    if predicate.kind is PredicateKind.NEURAL:
         return _neural(program, predicate, atom, trail)
-    if predicate.kind is not Kind.PLAIN:
+    if predicate.kind is not PredicateKind.PLAIN:
         return _labelled(program, predicate, atom, trail)
     if predicate.has_nested_cut:
         if program.reaches_choice(predicate.functor):
@@ -172,15 +172,15 @@ def _plain(
     for clause in program.candidates(predicate.functor, args):
         frame = enter(clause, args, trail, program.occurs_check)
         if frame is not None:
-            yield Choice(Weigher.SCORER, clause), _body(program, clause, frame)
+            yield Choice(WeightSource.SCORER, clause), _body(program, clause, frame)
         undo(trail, mark)
 
 
 def _labelled(
     program: Program, predicate: Predicate, atom: Term, trail: Trail
 ) -> Iterator[tuple[Choice, Sequence[Term]]]:
-    constant = predicate.kind is Kind.LABELLED
-    weigher = Weigher.LABEL if constant else Weigher.TRAINABLE
+    constant = predicate.kind is PredicateKind.LABELLED
+    weigher = WeightSource.LABEL if constant else WeightSource.TRAINABLE
     args = args_of(atom)
     mark = len(trail)
     total = 0.0
@@ -218,13 +218,13 @@ def _neural(
                     raise unbound_input(atom, clause, label.network)
             body = _body(program, clause, frame)
             if isinstance(label, Bernoulli):
-                yield Choice(Weigher.BERNOULLI, clause, 0, inputs), body
+                yield Choice(WeightSource.BERNOULLI, clause, 0, inputs), body
             else:
                 output = instantiate(label.output, frame)
                 inner = len(trail)
                 for number, value in enumerate(label.domain):
                     if unify(output, value, trail, program.occurs_check):
-                        yield Choice(Weigher.NEURAL, clause, number, inputs), body
+                        yield Choice(WeightSource.NEURAL, clause, number, inputs), body
                     undo(trail, inner)
         undo(trail, mark)
 
@@ -242,14 +242,14 @@ def _committed(
             undo(trail, mark)
             continue
         if CUT not in clause.body:
-            yield Choice(Weigher.SCORER, clause), _body(program, clause, frame)
+            yield Choice(WeightSource.SCORER, clause), _body(program, clause, frame)
             undo(trail, mark)
             continue
         cut = clause.body.index(CUT)
         body = [instantiate(b, frame) for b in clause.body]
         test = guard.run(conjunction(body[:cut]))
         if next(test, _FAILED) is not _FAILED:
-            yield Choice(Weigher.SCORER, clause), after_cut(body[cut + 1 :])
+            yield Choice(WeightSource.SCORER, clause), after_cut(body[cut + 1 :])
             test.close()
             undo(trail, mark)
             return
@@ -305,4 +305,4 @@ def _solutions(
 ) -> Iterator[tuple[Choice, Sequence[Term]]]:
     solver = Solver(program, occurs_check=program.occurs_check, guard=guard, budget=budget)
     for number, _ in enumerate(solver.run(atom)):
-        yield Choice(Weigher.ONE, None, number), ()
+        yield Choice(WeightSource.ONE, None, number), ()

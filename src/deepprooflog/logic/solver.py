@@ -11,7 +11,7 @@ from collections.abc import Generator
 from typing import TextIO
 
 from deepprooflog.logic.budget import Budget, BudgetExceeded, Spending
-from deepprooflog.logic.link import Database, code_for, unknown_predicate
+from deepprooflog.logic.link import ClauseStore, code_for, unknown_predicate
 from deepprooflog.logic.machine import Machine
 from deepprooflog.syntax.terms import Term
 
@@ -35,7 +35,7 @@ class Solver:
 
     def __init__(
         self,
-        program: Database,
+        program: ClauseStore,
         *,
         occurs_check: bool = False,
         guard: str | None = None,

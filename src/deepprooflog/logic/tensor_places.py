@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from deepprooflog.logic.clause import Bernoulli, Neural
-from deepprooflog.logic.program import Kind, Program
+from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.syntax.terms import CONS, Atom, Functor, Struct, Term, Var, args_of, deref
 
 # Goals in whose arguments all goals stand, and those that hand arguments on to a closure.
@@ -103,7 +103,7 @@ class Types:
                 self._goal(functor, clause.args, own)
                 for atom in clause.body:
                     self.body(atom, own)
-                if predicate.kind is Kind.NEURAL:
+                if predicate.kind is PredicateKind.NEURAL:
                     assert isinstance(clause.label, Neural | Bernoulli)
                     for read in clause.label.inputs:
                         self._type(read, own).found().tensor = True

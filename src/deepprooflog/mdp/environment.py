@@ -25,7 +25,7 @@ from deepprooflog.relational.database import Database
 from deepprooflog.relational.expand import expand
 from deepprooflog.relational.goals import Goals
 
-Belief: TypeAlias = Callable[[Tensor], Tensor]
+FactLogProb: TypeAlias = Callable[[Tensor], Tensor]
 """log p of neural facts `[atoms, 1 + arity]`, predicates and constants by number."""
 
 FALSE = -1
@@ -91,7 +91,7 @@ class Environment:
 
     database: Database
     process: Process
-    belief: Belief | None = None
+    belief: FactLogProb | None = None
 
 
 def reset(
@@ -203,7 +203,7 @@ def _at(predicates: frozenset[int], goals: Goals) -> Bool[Tensor, " goals"]:
 
 
 def _fails(
-    belief: Belief,
+    belief: FactLogProb,
     database: Database,
     state: State,
     offered: Actions,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from deepprooflog.errors import ModelError
-from deepprooflog.logic.choice import Weigher
+from deepprooflog.logic.choice import WeightSource
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import start, successors
@@ -76,7 +76,7 @@ def offers(episode: Episode, process: Process) -> Offers:
     if episode.end is not None:
         return Offers((), (), false=False, chance=False)
     steps = list(successors(episode.program, episode.goal, episode.interner))
-    chance = any(s.choice.weigher is Weigher.BERNOULLI for s in steps)
+    chance = any(s.choice.weigher is WeightSource.BERNOULLI for s in steps)
     every = (s.goal for s in steps)
     goals = tuple(every if process.every_clause else dict.fromkeys(every))
     free = tuple(not process.memory or g not in episode.visited for g in goals)

@@ -23,8 +23,8 @@ from deepprooflog.logic.program import Program
 from deepprooflog.mdp.environment import (
     FALSE,
     Actions,
-    Belief,
     Environment,
+    FactLogProb,
     Outcome,
     Queries,
     State,
@@ -39,7 +39,7 @@ from deepprooflog.relational.goals import PAD, Goals
 
 
 @dataclass(frozen=True)
-class Limits:
+class ObservationSize:
     """The declared size of observations."""
 
     atoms: int
@@ -83,7 +83,7 @@ class Session:
         memory: bool = True,
         nesting: int | None = None,
         leave_out: bool = False,
-        belief: Belief | None = None,
+        belief: FactLogProb | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
         if isinstance(program, str):
@@ -99,7 +99,7 @@ class Session:
         self.environment = Environment(database, process, belief)
         goals = database.goals(queries, leave_out=leave_out)
         self.queries = Queries(goals, torch.tensor(given, device=device))
-        self.limits = Limits(max_atoms, max_actions)
+        self.limits = ObservationSize(max_atoms, max_actions)
         self.generator = torch.Generator(device)
         self.state: State | None = None
         self.offered: Actions | None = None

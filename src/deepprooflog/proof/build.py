@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from deepprooflog.errors import ProofLogError
 from deepprooflog.logic.builtins.registry import GUARDS
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Bernoulli, Clause, Neural, clause_text
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import resolvents, start, successors
 from deepprooflog.logic.unify import Trail, undo
-from deepprooflog.proof.tree import Kind, Node, Proof
+from deepprooflog.proof.tree import Node, NodeKind, Proof
 from deepprooflog.syntax.terms import Term, functor_of, variables
 from deepprooflog.syntax.writer import Names, write_term
 
@@ -108,8 +108,8 @@ def replays(program: Program, query: Query, choices: Sequence[Choice]) -> bool:
     return goal.is_true
 
 
-def _kind(atom: Term, choice: Choice) -> Kind:
-    if choice.weigher in (Weigher.NEURAL, Weigher.BERNOULLI):
+def _kind(atom: Term, choice: Choice) -> NodeKind:
+    if choice.weigher in (WeightSource.NEURAL, WeightSource.BERNOULLI):
         return "neural"
     if choice.clause is None:
         functor = functor_of(atom)

@@ -28,7 +28,7 @@ import re
 from typing import Any, cast
 
 from deepprooflog.errors import ProofLogError, SyntaxProblem
-from deepprooflog.proof.tree import KINDS, Kind, Node, Proof
+from deepprooflog.proof.tree import KINDS, Node, NodeKind, Proof
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -81,7 +81,7 @@ def from_json(text: str) -> Proof:
         nodes.append(
             Node(
                 atom=_get(step, "atom", str, whose),
-                kind=cast(Kind, kind),
+                kind=cast(NodeKind, kind),
                 reason=_get(step, "reason", str, whose),
                 place=None if step.get("place") is None else _get(step, "place", str, whose),
                 log_weight=_log(step, whose),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deepprooflog.infer.likely import Likely, Way
+from deepprooflog.infer.likely import AnswerWay, Likely
 from deepprooflog.logic.answers import answer_text, bindings_text, probability
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
@@ -30,7 +30,7 @@ class Prediction:
     log_prob: float
     certain: bool
     log_others: float
-    method: Way
+    method: AnswerWay
     proof: Proof = field(repr=False)
 
     @property

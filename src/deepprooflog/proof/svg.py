@@ -19,11 +19,11 @@ from deepprooflog.proof.text import (
     reason_text,
     wrap,
 )
-from deepprooflog.proof.tree import Kind, Node, Proof, children
+from deepprooflog.proof.tree import Node, NodeKind, Proof, children
 from deepprooflog.terminal import columns
 
 # kind: (on light, on dark), each at least 4.5:1 against the boxes' fill
-PALETTE: dict[Kind, tuple[str, str]] = {
+PALETTE: dict[NodeKind, tuple[str, str]] = {
     "fact": ("#1a7f37", "#3fb950"),
     "rule": ("#0969da", "#58a6ff"),
     "builtin": ("#59636e", "#9198a1"),

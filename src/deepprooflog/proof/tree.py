@@ -19,8 +19,8 @@ from typing import Any, Literal, get_args
 
 from deepprooflog.errors import ProofLogError
 
-Kind = Literal["fact", "rule", "builtin", "guard", "neural", "belief"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+NodeKind = Literal["fact", "rule", "builtin", "guard", "neural", "belief"]
+KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
 
 # Networks return float32, whose rounding may carry a certain step a little above probability 1.
 _LOG_ONE = 1e-3
@@ -37,7 +37,7 @@ class Node:
     """
 
     atom: str
-    kind: Kind
+    kind: NodeKind
     reason: str
     place: str | None
     log_weight: float

@@ -21,7 +21,7 @@ from deepprooflog.data.places import is_folder
 from deepprooflog.device import find_device
 from deepprooflog.errors import DataError
 from deepprooflog.infer.batch import Compiled
-from deepprooflog.infer.paths import Paths
+from deepprooflog.infer.paths import ParticleBatch
 from deepprooflog.learn.augment import Distort
 from deepprooflog.learn.minibatch import Objective
 from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
@@ -94,12 +94,12 @@ def device_of(options: AdditionOptions) -> torch.device:
 
 
 @dataclass(frozen=True)
-class Task:
+class AdditionTask:
     """A model with the unfolded sums of the training pictures; the last sixth validates."""
 
     model: Model
     goals: GoalBatch
-    batch: Compiled | Paths
+    batch: Compiled | ParticleBatch
     sums: Sums
     training: int  # sums to learn from, the first ones
     labels: Ints  # digits that the bank's pictures show, for counting only
@@ -123,14 +123,14 @@ def training_sums(options: AdditionOptions) -> tuple[Digits, Sums]:
     return train, sums[: options.sums] if options.sums else sums
 
 
-def prepare(options: AdditionOptions, device: torch.device) -> Task:
+def prepare(options: AdditionOptions, device: torch.device) -> AdditionTask:
     """Read the data, make the sums and build the graphs of all of them, once."""
     train, sums = training_sums(options)
     asked = sum_goals(sums, tensor(train))
     model = Model(program(), networks={"lenet": classifier(options, train.images.shape[1:])})
-    batch: Compiled | Paths
+    batch: Compiled | ParticleBatch
     batch = model.compile(asked) if options.method == "dp" else paths(model, asked)
-    return Task(
+    return AdditionTask(
         model=model.to(device),
         goals=asked,
         batch=batch.to(device),
@@ -140,14 +140,14 @@ def prepare(options: AdditionOptions, device: torch.device) -> Task:
     )
 
 
-def log_prob(options: AdditionOptions, task: Task, which: Tensor) -> Float[Tensor, " sums"]:
+def log_prob(options: AdditionOptions, task: AdditionTask, which: Tensor) -> Float[Tensor, " sums"]:
     """log p of some sums: exact for dp, estimated from particles for pg."""
     if isinstance(task.batch, Compiled):
         return task.model.log_prob(task.batch, select=which)
     return smc_log_prob(task.model, task.batch, options.pg.particles, select=which)[0]
 
 
-def objective(options: AdditionOptions, task: Task) -> Callable[[float], Objective]:
+def objective(options: AdditionOptions, task: AdditionTask) -> Callable[[float], Objective]:
     """The losses of some sums, −log p, when a share of the run is done.
 
     With `window` particles run on sub-goals of the sums for the first `subgoals` of the run.
@@ -156,13 +156,13 @@ def objective(options: AdditionOptions, task: Task) -> Callable[[float], Objecti
     def whole(which: Tensor) -> Tensor:
         if options.method == "dp" or options.pg.estimator == "smc":
             return -log_prob(options, task, which)
-        assert isinstance(task.batch, Paths)
+        assert isinstance(task.batch, ParticleBatch)
         # Of a mean return only the gradient counts.
         settings = Reinforce(rollouts=options.pg.particles, objective="log", leave_one_out=True)
         return reinforce_loss(task.model, task.batch, settings, select=which).loss
 
     def parts(which: Tensor) -> Tensor:
-        assert isinstance(task.batch, Paths)
+        assert isinstance(task.batch, ParticleBatch)
         return -subgoal_log_prob(
             task.model, task.batch, options.pg.particles, horizon=options.pg.window, select=which
         )
@@ -171,7 +171,7 @@ def objective(options: AdditionOptions, task: Task) -> Callable[[float], Objecti
     return lambda share: parts if on_parts and share < options.pg.subgoals else whole
 
 
-def capturable(options: AdditionOptions, task: Task) -> bool:
+def capturable(options: AdditionOptions, task: AdditionTask) -> bool:
     """True when a training step never waits for the GPU."""
     if isinstance(task.batch, Compiled):
         return True
@@ -179,7 +179,7 @@ def capturable(options: AdditionOptions, task: Task) -> bool:
     return options.pg.estimator == "smc" and flat is not None and flat.longest is not None
 
 
-def look(options: AdditionOptions, task: Task) -> dict[str, float]:
+def look(options: AdditionOptions, task: AdditionTask) -> dict[str, float]:
     """Validation loss and accuracies of the model as it is."""
     if not len(task.validation):
         return {}

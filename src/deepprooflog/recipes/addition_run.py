@@ -33,7 +33,7 @@ from deepprooflog.recipes.addition_options import AdditionOptions, resolve
 from deepprooflog.recipes.begin import begin
 from deepprooflog.recipes.recipe import read_recipe
 from deepprooflog.recipes.sums import Accuracy, accuracy
-from deepprooflog.recipes.training import Lesson, Training
+from deepprooflog.recipes.training import Training, TrainingTask
 from deepprooflog.recipes.trials import best_start
 
 # What a resumed run may be given anew: where it runs, not what it computes.
@@ -66,7 +66,7 @@ def _train(
         torch.manual_seed(options.seed)
         task = prepare(options, device)
         compiled_in = time.perf_counter() - began
-        lesson = Lesson(
+        lesson = TrainingTask(
             task.model, objective(options, task), task.training,
             (lambda: look(options, task)) if len(task.validation) else None,
             lambda i: str(task.goals[i]),

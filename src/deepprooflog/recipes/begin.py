@@ -17,7 +17,7 @@ from deepprooflog.learn.run.folder import RunFolder, create, reopen
 from deepprooflog.learn.settings import as_tables, settings, values_of
 from deepprooflog.recipes.recipe import read_recipe
 
-Options = TypeVar("Options")
+RunOptions = TypeVar("RunOptions")
 
 # How torch speaks of a device that is full or gone where it has no class of errors for it.
 _DEVICE = ("can't allocate memory", "out of memory", "CUDA error", "CUDNN", "cuDNN", "CUBLAS")
@@ -31,10 +31,10 @@ def begin(
     resume: bool,
     *,
     task: str,
-    resolve: Callable[..., Options],
-    check: Callable[[Options], object],
+    resolve: Callable[..., RunOptions],
+    check: Callable[[RunOptions], object],
     places: Collection[str],
-) -> Iterator[tuple[Options, RunFolder]]:
+) -> Iterator[tuple[RunOptions, RunFolder]]:
     """Resolve the options, make or open the folder, and hold its lock.
 
     `check` refuses what cannot run before a folder is made for it. `places` are the options that a
@@ -57,9 +57,9 @@ def _kept(
     recipe: str,
     given: Mapping[str, object],
     run: RunFolder,
-    resolve: Callable[..., Options],
+    resolve: Callable[..., RunOptions],
     places: Collection[str],
-) -> Options:
+) -> RunOptions:
     """The options of a run that is gone on with; others than its own are refused."""
     kept = run.config()
     if kept["recipe"] != recipe:

@@ -1,6 +1,6 @@
 """Table 1 in one go: MNIST addition for several n and seeds, as a table with its spread.
 
-    python -m deepprooflog.recipes.table1 --n 4 15 100 --seeds 0 1 2 --device cuda --out DIR
+    python -m deepprooflog.recipes.table1 --n 4 15 100 --seeds 0 1 2 --out DIR
 
 Each run is `dprl train mnist-addition --set n=… --set seed=…` into DIR/METHOD-AUGMENT-nN-sSEED; a
 run that is there already is not repeated.

@@ -23,7 +23,7 @@ from deepprooflog.recipes.training_options import TrainingOptions
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingTask:
     """What is learned: a model, the losses of its examples, and a look at the validation split."""
 
     model: Model
@@ -48,7 +48,7 @@ class Trained:
 class Training:
     """The state of a run, from its first epoch or from a checkpoint."""
 
-    def __init__(self, lesson: Lesson, plan: TrainingOptions, run: RunFolder) -> None:
+    def __init__(self, lesson: TrainingTask, plan: TrainingOptions, run: RunFolder) -> None:
         self.lesson, self.plan, self.run = lesson, plan, run
         self.size = steps_in_epoch(lesson, plan)
         self.epoch = -1  # the one whose objective is in use
@@ -97,13 +97,13 @@ class Training:
         return Trained(epochs, best, learned.seconds, learned.history)
 
 
-def steps_in_epoch(lesson: Lesson, plan: TrainingOptions) -> int:
+def steps_in_epoch(lesson: TrainingTask, plan: TrainingOptions) -> int:
     """Minibatches in a pass over the training examples; the last may be smaller."""
     return -(-lesson.train // plan.batch)
 
 
 def descent(
-    lesson: Lesson,
+    lesson: TrainingTask,
     plan: TrainingOptions,
     objective_at: Callable[[int], Objective],
     rate_at: Callable[[int], float],

@@ -11,11 +11,11 @@ import torch
 from torch import nn
 
 from deepprooflog.learn.run.loop import Loop
-from deepprooflog.recipes.training import Lesson, descent, steps_in_epoch
+from deepprooflog.recipes.training import TrainingTask, descent, steps_in_epoch
 from deepprooflog.recipes.training_options import TrainingOptions
 
 
-def best_start(lesson: Lesson, plan: TrainingOptions, tries: int, epochs: int) -> list[float]:
+def best_start(lesson: TrainingTask, plan: TrainingOptions, tries: int, epochs: int) -> list[float]:
     """Try initial weights and leave the model with the best after its trial; the last losses."""
     model = lesson.model
     losses: list[float] = []
@@ -39,7 +39,7 @@ def _restart(model: nn.Module) -> None:
             reset()
 
 
-def _trial(lesson: Lesson, plan: TrainingOptions, epochs: int) -> float:
+def _trial(lesson: TrainingTask, plan: TrainingOptions, epochs: int) -> float:
     """Train for some epochs at a rate that rises and stays; the mean loss of the last one."""
     objective = lesson.objective(0.0)
     size = steps_in_epoch(lesson, plan)

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from deepprooflog.graph.goalgraph import GoalGraph
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.goal import Goal
 from deepprooflog.relational.database import Database
@@ -48,7 +48,7 @@ class AsTerms(Transitions[list[Goal]]):
         choices = [self._choice(n) for n in clause.tolist()]
         ends = source.tolist(), (target + len(here)).tolist()
         graph = GoalGraph.of_steps(self.database.program, [*here, *after], *ends, choices)
-        steps = [e for e, choice in enumerate(choices) if choice.weigher is Weigher.SCORER]
+        steps = [e for e, choice in enumerate(choices) if choice.weigher is WeightSource.SCORER]
         place = torch.tensor(steps, dtype=torch.int64, device=self.scorer.device)
         log = torch.zeros(len(source), dtype=torch.float64, device=place.device)
         if steps:
@@ -63,7 +63,9 @@ class AsTerms(Transitions[list[Goal]]):
         if clause is None:
             clause = self._clauses[number] = self._clause(number)
         # A neural fact is the prior's to weigh.
-        return Choice(Weigher.SCORER if clause.label is None else Weigher.BERNOULLI, clause)
+        return Choice(
+            WeightSource.SCORER if clause.label is None else WeightSource.BERNOULLI, clause
+        )
 
     def _clause(self, number: int) -> Clause:
         """The clause of a number, the program's own where it has it."""

@@ -21,7 +21,7 @@ from deepprooflog.relational.sweep import BEST, sweep
 
 
 @dataclass(frozen=True)
-class Path:
+class BestPath:
     """A derivation: of each layer's steps the one it takes, with its log-probability."""
 
     steps: tuple[int, ...]
@@ -44,7 +44,7 @@ class _Taken:
 
 def best_paths(
     layers: Layers, log_weights: Sequence[Float[Tensor, " _steps"]], query: int = 0
-) -> Iterator[Path]:
+) -> Iterator[BestPath]:
     """The derivations of one query that end in True, most probable first.
 
     Where budgets left a goal open that may hold a more probable one than the next, `Inexact` is
@@ -92,11 +92,11 @@ def _range(source: Tensor, goal: int) -> tuple[int, int]:
     return begin, end
 
 
-def _path(taken: _Taken | None) -> Path:
+def _path(taken: _Taken | None) -> BestPath:
     steps: list[int] = []
     weights: list[float] = []
     while taken is not None:
         steps.append(taken.step)
         weights.append(taken.weight)
         taken = taken.before
-    return Path(tuple(reversed(steps)), tuple(reversed(weights)))
+    return BestPath(tuple(reversed(steps)), tuple(reversed(weights)))

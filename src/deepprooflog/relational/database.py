@@ -18,12 +18,12 @@ from deepprooflog.logic.query import Query
 from deepprooflog.relational.goals import NO_FACT, PAD, Goals
 from deepprooflog.relational.guards import integer_values
 from deepprooflog.relational.index import Bound, Facts, Index, build_index, gather_facts
-from deepprooflog.relational.rules import Offer, Rule, read_facts, read_rules
+from deepprooflog.relational.rules import EncodedRule, Offer, read_facts, read_rules
 from deepprooflog.relational.symbols import Symbols
-from deepprooflog.relational.tables import Shape, Standing, Tables, build_tables
+from deepprooflog.relational.tables import AtomLayout, Standing, Tables, build_tables
 from deepprooflog.relational.templates import (
-    Pattern,
-    Template,
+    CallPattern,
+    CompiledRule,
     compile_rule,
     is_canonical,
     pattern_of,
@@ -65,8 +65,8 @@ class Database:
         self.nesting = nesting
         self.believe: Believe = believe
         self.facts = facts
-        self.rules: tuple[Rule, ...] = tuple(read_rules(program, symbols))
-        self.shape = Shape(
+        self.rules: tuple[EncodedRule, ...] = tuple(read_rules(program, symbols))
+        self.shape = AtomLayout(
             predicates=len(symbols.predicates),
             arity=max((f.arity for f in symbols.predicates), default=0),
             nested=nesting is not None,
@@ -76,7 +76,7 @@ class Database:
         )
         # Facts with variables are rules without a body.
         self.open_facts = any(r.offer is Offer.PLAIN and not r.body for r in self.rules)
-        self._templates: dict[Pattern, list[Template | None]] = {}
+        self._templates: dict[CallPattern, list[CompiledRule | None]] = {}
         self._tables: Tables | None = None
         self._index: Index | None = None
         self._learn([(0,) * self.shape.arity])
@@ -157,7 +157,7 @@ class Database:
                 raise ValueError("the goals' variables are not numbered by first occurrence")
         self._learn(patterns)
 
-    def _learn(self, patterns: Sequence[Pattern]) -> None:
+    def _learn(self, patterns: Sequence[CallPattern]) -> None:
         for pattern in patterns:
             if pattern not in self._templates:
                 self._templates[pattern] = [

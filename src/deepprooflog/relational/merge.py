@@ -15,7 +15,7 @@ _MIX = 0x5851F42D4C957F2D
 
 
 @dataclass(frozen=True)
-class Groups:
+class RowGroups:
     """Rows by group of equal ones; within a group the rows keep their order."""
 
     order: Int[Tensor, " rows"]  # the rows, group by group
@@ -45,7 +45,7 @@ def hash_rows(rows: Int[Tensor, "rows columns"]) -> Int[Tensor, " rows"]:
     return total ^ (total >> 32)
 
 
-def group_rows(rows: Int[Tensor, "rows columns"]) -> Groups:
+def group_rows(rows: Int[Tensor, "rows columns"]) -> RowGroups:
     """Find equal rows.
 
     >>> groups = group_rows(torch.tensor([[1, 2], [0, 5], [1, 2]]))
@@ -61,15 +61,15 @@ def group_rows(rows: Int[Tensor, "rows columns"]) -> Groups:
         return _by_contents(rows)
     first = torch.ones(count, dtype=torch.bool, device=rows.device)
     first[1:] = differs
-    return Groups(order, first)
+    return RowGroups(order, first)
 
 
-def _by_contents(rows: Int[Tensor, "rows columns"]) -> Groups:
+def _by_contents(rows: Int[Tensor, "rows columns"]) -> RowGroups:
     _, number = torch.unique(rows, dim=0, return_inverse=True)
     number, order = torch.sort(number, stable=True)
     first = torch.ones(len(rows), dtype=torch.bool, device=rows.device)
     first[1:] = number[1:] != number[:-1]
-    return Groups(order, first)
+    return RowGroups(order, first)
 
 
 _known: dict[torch.device, Tensor] = {}

@@ -25,7 +25,7 @@ from deepprooflog.logic.body import CUT
 from deepprooflog.logic.builtins import is_builtin
 from deepprooflog.logic.clause import Bernoulli, Clause, Place, at
 from deepprooflog.logic.link import unknown_predicate
-from deepprooflog.logic.program import Kind, Program
+from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.relational.goals import variable
 from deepprooflog.relational.guards import GUARDS, guard_clause
 from deepprooflog.relational.symbols import Symbols
@@ -57,7 +57,7 @@ class Offer(Enum):
 
 
 @dataclass(frozen=True)
-class Rule:
+class EncodedRule:
     """A clause over numbers: constants from 0, variable i as −2 − i."""
 
     clause: Clause
@@ -71,7 +71,7 @@ class Rule:
         return self.offer is Offer.PLAIN and bool(self.body)
 
 
-def read_rules(program: Program, symbols: Symbols) -> list[Rule]:
+def read_rules(program: Program, symbols: Symbols) -> list[EncodedRule]:
     """The clauses that are not plain ground facts, in the order of `program.clauses()`."""
     rules = []
     for functor in symbols.predicates:
@@ -95,9 +95,9 @@ def is_guard(program: Program, functor: Functor) -> bool:
     return functor in GUARDS and not program.defines(functor)
 
 
-def _guard(functor: Functor, symbols: Symbols) -> Rule:
+def _guard(functor: Functor, symbols: Symbols) -> EncodedRule:
     head = (symbols.predicate(functor), variable(0), variable(1))
-    return Rule(guard_clause(functor), Offer.GUARD, head, ())
+    return EncodedRule(guard_clause(functor), Offer.GUARD, head, ())
 
 
 def is_fact(clause: Clause) -> bool:
@@ -131,7 +131,7 @@ def _left_out(program: Program, clause: Clause) -> bool:
     return clause.head in program.left_out(clause.functor)
 
 
-def _rule(clause: Clause, program: Program, symbols: Symbols) -> Rule:
+def _rule(clause: Clause, program: Program, symbols: Symbols) -> EncodedRule:
     head = _atom(clause.head, clause, symbols)
     if clause.label is not None:
         return _neural(clause, head)
@@ -140,7 +140,7 @@ def _rule(clause: Clause, program: Program, symbols: Symbols) -> Rule:
         _check_call(atom, clause, program, symbols)
     atoms = tuple(_atom(a, clause, symbols) for a in body)
     believes = len(body) == 1 and _is_neural(program, body[0])
-    return Rule(clause, Offer.BELIEF if believes else Offer.PLAIN, head, atoms)
+    return EncodedRule(clause, Offer.BELIEF if believes else Offer.PLAIN, head, atoms)
 
 
 def _unguarded(clause: Clause, program: Program) -> tuple[Term, ...]:
@@ -166,7 +166,7 @@ def _unguarded(clause: Clause, program: Program) -> tuple[Term, ...]:
     return tuple(body)
 
 
-def _neural(clause: Clause, head: tuple[int, ...]) -> Rule:
+def _neural(clause: Clause, head: tuple[int, ...]) -> EncodedRule:
     if not isinstance(clause.label, Bernoulli):
         _refuse(clause, "a labelled clause", "only neural facts, nn(net, [X]) :: p(X), have a form")
     if clause.body:
@@ -174,14 +174,14 @@ def _neural(clause: Clause, head: tuple[int, ...]) -> Rule:
     arguments = head[1:]
     if any(a >= 0 for a in arguments) or len(set(arguments)) < len(arguments):
         _refuse(clause, "a neural fact whose arguments are not distinct variables")
-    return Rule(clause, Offer.NEURAL, head, ())
+    return EncodedRule(clause, Offer.NEURAL, head, ())
 
 
 def _is_neural(program: Program, atom: Term) -> bool:
     functor = functor_of(atom)
     assert functor is not None
     predicate = program.predicates.get(functor)
-    return predicate is not None and predicate.kind is Kind.NEURAL
+    return predicate is not None and predicate.kind is PredicateKind.NEURAL
 
 
 def _check_call(atom: Term, clause: Clause, program: Program, symbols: Symbols) -> None:

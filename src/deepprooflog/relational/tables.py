@@ -17,10 +17,10 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from deepprooflog.relational.goals import PAD, variable
-from deepprooflog.relational.rules import Offer, Rule
+from deepprooflog.relational.rules import EncodedRule, Offer
 from deepprooflog.relational.templates import (
-    Pattern,
-    Template,
+    CallPattern,
+    CompiledRule,
     argument,
     code_of,
 )
@@ -36,7 +36,7 @@ class Standing:
     nests: bool  # rules that count as nested
     believes: bool  # rules that believe
 
-    def offers(self, rule: Rule) -> bool:
+    def offers(self, rule: EncodedRule) -> bool:
         """Whether a rule may be used."""
         if rule.offer is Offer.BELIEF:
             return self.believes
@@ -44,7 +44,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Shape:
+class AtomLayout:
     """What the layout of goals depends on: names, the widest atom, whether nesting is limited."""
 
     predicates: int
@@ -69,7 +69,7 @@ class Shape:
 class Tables:
     """Templates and lists of rules; what depends on a pattern is indexed by its place in codes."""
 
-    patterns: tuple[Pattern, ...]  # by code
+    patterns: tuple[CallPattern, ...]  # by code
     codes: Int[Tensor, " patterns"]
     weights: Int[Tensor, " arity"]  # what each argument counts in a code
     most: Int[Tensor, " arity"]  # and at most can be there
@@ -95,9 +95,9 @@ class Tables:
 
 
 def build_tables(
-    rules: Sequence[Rule],
-    compiled: Mapping[Pattern, Sequence[Template | None]],
-    shape: Shape,
+    rules: Sequence[EncodedRule],
+    compiled: Mapping[CallPattern, Sequence[CompiledRule | None]],
+    shape: AtomLayout,
     device: torch.device,
 ) -> Tables:
     """The tables of every rule compiled for every pattern."""
@@ -145,10 +145,10 @@ def build_tables(
 
 
 def _row(
-    template: Template | None, shape: Shape, longest: int, tests: int
+    template: CompiledRule | None, shape: AtomLayout, longest: int, tests: int
 ) -> tuple[list[list[int]], int, list[int], int, list[int], list[int]]:
     """A template's entries in the columns of the tables."""
-    t = template if template is not None else Template((), (), 0, ())
+    t = template if template is not None else CompiledRule((), (), 0, ())
     absent = [PAD] * shape.width
     body = [_atom(atom, shape) for atom in t.body]
     body += [absent] * (longest - len(body))
@@ -166,7 +166,7 @@ def _row(
     )
 
 
-def _atom(atom: tuple[int, ...], shape: Shape) -> list[int]:
+def _atom(atom: tuple[int, ...], shape: AtomLayout) -> list[int]:
     row = [*atom, *[PAD] * (1 + shape.arity - len(atom))]
     if shape.nested:
         # Behind the call's arguments stands the nesting that its body has left.
@@ -175,7 +175,9 @@ def _atom(atom: tuple[int, ...], shape: Shape) -> list[int]:
 
 
 def _lists(
-    rules: Sequence[Rule], templates: Sequence[Sequence[Template | None]], shape: Shape
+    rules: Sequence[EncodedRule],
+    templates: Sequence[Sequence[CompiledRule | None]],
+    shape: AtomLayout,
 ) -> list[tuple[list[int], int, bool]]:
     """For each set of lists, pattern and predicate: the rules, the longest body, unbound input."""
     lists = []
@@ -198,7 +200,9 @@ def _lists(
     return lists
 
 
-def _residuals(rules: Sequence[Rule], templates: Sequence[Sequence[Template | None]]) -> int:
+def _residuals(
+    rules: Sequence[EncodedRule], templates: Sequence[Sequence[CompiledRule | None]]
+) -> int:
     """The most variables left to number; a neural fact called with variables is an error."""
     pairs = (pair for row in templates for pair in zip(rules, row, strict=True))
     return max(
@@ -206,10 +210,10 @@ def _residuals(rules: Sequence[Rule], templates: Sequence[Sequence[Template | No
     )
 
 
-def _first(pattern: Pattern) -> list[int]:
+def _first(pattern: CallPattern) -> list[int]:
     return [pattern.index(v + 1) if v + 1 in pattern else 0 for v in range(len(pattern))]
 
 
-def _repeats(pattern: Pattern) -> bool:
+def _repeats(pattern: CallPattern) -> bool:
     variables = [entry for entry in pattern if entry]
     return len(set(variables)) < len(variables)

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from math import factorial
 from typing import TypeAlias
 
-from deepprooflog.logic.program import Order
+from deepprooflog.logic.program import BodyOrder
 from deepprooflog.relational.goals import variable
 from deepprooflog.relational.guards import OF_VARIABLES
-from deepprooflog.relational.rules import Offer, Rule
+from deepprooflog.relational.rules import EncodedRule, Offer
 
-Pattern: TypeAlias = tuple[int, ...]
-Node: TypeAlias = tuple[str, int]
+CallPattern: TypeAlias = tuple[int, ...]
+TermNode: TypeAlias = tuple[str, int]
 """A constant, an argument of the call, a variable of the goal or of the rule."""
 
 _LOWEST = -(2**31)
@@ -41,7 +41,7 @@ def residual(number: int) -> int:
 
 
 @dataclass(frozen=True)
-class Template:
+class CompiledRule:
     """A rule's resolvent for one call pattern."""
 
     body: tuple[tuple[int, ...], ...]  # in the order of resolution, variables numbered
@@ -55,7 +55,7 @@ class Template:
         return len({b for b in self.bindings if _LOWEST + 2**16 <= b < _LOWEST + 2**17})
 
 
-def code_of(pattern: Pattern) -> int:
+def code_of(pattern: CallPattern) -> int:
     """The number of a pattern: its j-th entry, at most j + 1, counts (j + 1)!.
 
     >>> code_of((0, 1)), pattern_of(2, 2)
@@ -64,19 +64,19 @@ def code_of(pattern: Pattern) -> int:
     return sum(entry * factorial(j + 1) for j, entry in enumerate(pattern))
 
 
-def pattern_of(code: int, arity: int) -> Pattern:
+def pattern_of(code: int, arity: int) -> CallPattern:
     """The pattern a number stands for."""
     return tuple(code // factorial(j + 1) % (j + 2) for j in range(arity))
 
 
-def is_canonical(pattern: Pattern) -> bool:
+def is_canonical(pattern: CallPattern) -> bool:
     """Whether variables are numbered by first occurrence."""
     return all(entry <= max(pattern[:j], default=0) + 1 for j, entry in enumerate(pattern))
 
 
 def compile_rule(
-    rule: Rule, pattern: Pattern, order: Order, guards: frozenset[int] = frozenset()
-) -> Template | None:
+    rule: EncodedRule, pattern: CallPattern, order: BodyOrder, guards: frozenset[int] = frozenset()
+) -> CompiledRule | None:
     """The resolvent of a rule for calls of one pattern; None where they cannot unify.
 
     Patterns are as long as the widest predicate's; past the rule's arity a call has no variables.
@@ -90,7 +90,7 @@ def compile_rule(
     pattern = pattern[:arity]
     classes = _Classes()
     for position, (head, entry) in enumerate(zip(rule.head[1:], pattern, strict=True)):
-        call: Node = ("goal", entry - 1) if entry else ("call", position)
+        call: TermNode = ("goal", entry - 1) if entry else ("call", position)
         if not classes.merge(_node(head), call):
             return None
     body = [(atom[0], [classes.find(_node(a)) for a in atom[1:]]) for atom in rule.body]
@@ -98,10 +98,10 @@ def compile_rule(
         return None
     if order == "bound_first":
         body = [body[i] for i in _bound_first(body, guards)]
-    numbers: dict[Node, int] = {}
+    numbers: dict[TermNode, int] = {}
     atoms = tuple((p, *(_write(n, numbers) for n in nodes)) for p, nodes in body)
     known = len(numbers)
-    left: dict[Node, int] = {}
+    left: dict[TermNode, int] = {}
     bindings = []
     for v in range(max(pattern, default=0)):
         node = classes.find(("goal", v))
@@ -109,18 +109,18 @@ def compile_rule(
             bindings.append(residual(left.setdefault(node, len(left))))
         else:
             bindings.append(_write(node, numbers))
-    return Template(atoms, tuple(bindings), known - len(bindings), tuple(classes.tests()))
+    return CompiledRule(atoms, tuple(bindings), known - len(bindings), tuple(classes.tests()))
 
 
-def _node(term: int) -> Node:
+def _node(term: int) -> TermNode:
     return ("constant", term) if term >= 0 else ("rule", -2 - term)
 
 
-def _is_free(node: Node) -> bool:
+def _is_free(node: TermNode) -> bool:
     return node[0] in ("goal", "rule")
 
 
-def _write(node: Node, numbers: dict[Node, int]) -> int:
+def _write(node: TermNode, numbers: dict[TermNode, int]) -> int:
     kind, number = node
     if kind == "constant":
         return number
@@ -130,11 +130,11 @@ def _write(node: Node, numbers: dict[Node, int]) -> int:
 
 
 def _bound_first(
-    body: Sequence[tuple[int, Sequence[Node]]], guards: frozenset[int]
+    body: Sequence[tuple[int, Sequence[TermNode]]], guards: frozenset[int]
 ) -> Iterator[int]:
     """Between guards, always the atom with the fewest free variables next, ties as written."""
     free = [{n for n in nodes if _is_free(n)} for _, nodes in body]
-    bound: set[Node] = set()
+    bound: set[TermNode] = set()
     waiting: list[int] = []
     for place in (*range(len(body)), None):
         if place is not None and body[place][0] not in guards:
@@ -158,15 +158,15 @@ class _Classes:
     """Terms that unification makes equal; what it cannot decide becomes a test."""
 
     def __init__(self) -> None:
-        self._up: dict[Node, Node] = {}
+        self._up: dict[TermNode, TermNode] = {}
         self._tests: list[tuple[int, int]] = []
 
-    def find(self, node: Node) -> Node:
+    def find(self, node: TermNode) -> TermNode:
         while node in self._up:
             node = self._up[node]
         return node
 
-    def merge(self, a: Node, b: Node) -> bool:
+    def merge(self, a: TermNode, b: TermNode) -> bool:
         a, b = sorted((self.find(a), self.find(b)), key=lambda n: _RANK[n[0]])
         if a == b:
             return True

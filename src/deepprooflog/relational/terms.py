@@ -11,7 +11,7 @@ from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.query import Query
 from deepprooflog.relational.goals import NO_FACT, PAD, Goals, variable
 from deepprooflog.relational.symbols import Symbols
-from deepprooflog.relational.tables import Shape
+from deepprooflog.relational.tables import AtomLayout
 from deepprooflog.syntax.terms import (
     Slot,
     Struct,
@@ -27,7 +27,9 @@ from deepprooflog.syntax.terms import (
 from deepprooflog.syntax.writer import write_term
 
 
-def encode(queries: Sequence[Query], symbols: Symbols, shape: Shape, nesting: int | None) -> Goals:
+def encode(
+    queries: Sequence[Query], symbols: Symbols, shape: AtomLayout, nesting: int | None
+) -> Goals:
     """Queries as goals; their answers are their variables in order of first occurrence."""
     rows = [_row(query, symbols, shape, nesting) for query in queries]
     atoms = max((len(a) for a, _ in rows), default=0)
@@ -61,7 +63,7 @@ def decode(goals: Goals, symbols: Symbols) -> list[Goal]:
 
 
 def _row(
-    query: Query, symbols: Symbols, shape: Shape, nesting: int | None
+    query: Query, symbols: Symbols, shape: AtomLayout, nesting: int | None
 ) -> tuple[list[list[int]], list[int]]:
     numbers = {v: i for i, v in enumerate(variables(*query.atoms))}
     atoms = []

@@ -128,7 +128,7 @@ class DistMult(AtomFunction):
         return arguments[:, :, 0] * predicate * arguments[:, :, 1]
 
 
-class ComplEx(AtomFunction):
+class ComplExAtom(AtomFunction):
     """h ∘ r ∘ t̄ over complex numbers; the real half of its components sums to ComplEx's score.
 
     A vector's first half holds the real parts, its second half the imaginary parts.
@@ -155,7 +155,7 @@ class ComplEx(AtomFunction):
         return torch.cat([real * x + imaginary * y, imaginary * x - real * y], dim=-1)
 
 
-class RotatE(AtomFunction):
+class RotatEAtom(AtomFunction):
     """h ∘ r/|r| − t over complex numbers: r turns each component of h; RotatE's score is −norm.
 
     A vector's first half holds the real parts, its second half the imaginary parts.
@@ -197,8 +197,8 @@ BY_NAME: dict[str, Callable[[int, int], AtomFunction]] = {
     "mlp": Mlp,
     "transe": lambda dim, positions: TransE(dim),
     "distmult": lambda dim, positions: DistMult(dim),
-    "complex": lambda dim, positions: ComplEx(dim),
-    "rotate": lambda dim, positions: RotatE(dim),
+    "complex": lambda dim, positions: ComplExAtom(dim),
+    "rotate": lambda dim, positions: RotatEAtom(dim),
 }
 """f_atom by name: from dim and the number of argument positions."""
 

@@ -21,7 +21,7 @@ from deepprooflog.score.segments import segment_logsumexp
 
 
 @dataclass(frozen=True)
-class Distinct:
+class DistinctSteps:
     """The distinct successors: which steps stand for them, and the goals on either side."""
 
     steps: Ints  # [choices] positions among the scene's steps
@@ -41,15 +41,15 @@ class Choices:
     slotted: bool
 
 
-def distinct_successors(graph: GoalGraph, steps: Ints) -> Distinct:
+def distinct_successors(graph: GoalGraph, steps: Ints) -> DistinctSteps:
     """The first of the steps to each successor."""
     first = np.sort(np.unique(graph.twin[steps], return_index=True)[1])
     edges = steps[first]
-    return Distinct(first, graph.source[edges], graph.target[edges])
+    return DistinctSteps(first, graph.source[edges], graph.target[edges])
 
 
 def choices(
-    distinct: Distinct, goal: Ints, layout: Layout, device: torch.device
+    distinct: DistinctSteps, goal: Ints, layout: Layout, device: torch.device
 ) -> tuple[Choices, ...]:
     """The choices with and without tensors; `goal[n]` is the number of node n in the layout."""
     source, target = goal[distinct.source], goal[distinct.target]

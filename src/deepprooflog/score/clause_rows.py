@@ -18,13 +18,13 @@ from torch import Tensor
 from deepprooflog.errors import ModelError
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.logic.clause import Clause
-from deepprooflog.logic.program import Kind, Program
+from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.score.transitions import Numbering
 from deepprooflog.syntax.terms import Functor, Term, struct
 from deepprooflog.syntax.writer import write_term
 
 FactRows: TypeAlias = Literal["own", "shared"]
-Key: TypeAlias = tuple[Functor, tuple[Term, ...], tuple[Term, ...]]
+ClauseKey: TypeAlias = tuple[Functor, tuple[Term, ...], tuple[Term, ...]]
 """A clause's functor, its arguments and its body."""
 
 NO_ROW = -1
@@ -53,17 +53,17 @@ class ClauseRows:
             names = ", ".join(map(repr, get_args(FactRows)))
             raise ModelError(f"there is no facts={facts!r}", hint=f"one of {names}")
         self.shares_facts = facts == "shared"
-        self._row: dict[Key | Functor, int] = {}
+        self._row: dict[ClauseKey | Functor, int] = {}
         self.predicate: list[int] = []  # of each row
         self.count: list[int] = []  # how many clauses have it
         self.predicates = 0
         for functor, predicate in program.predicates.items():
-            if predicate.kind is Kind.PLAIN:
+            if predicate.kind is PredicateKind.PLAIN:
                 for key, is_fact in _keys(functor, program):
                     self._enter(functor if is_fact and self.shares_facts else key, functor)
                 self.predicates += 1
 
-    def _enter(self, key: Key | Functor, functor: Functor) -> None:
+    def _enter(self, key: ClauseKey | Functor, functor: Functor) -> None:
         row = self._row.setdefault(key, len(self._row))
         if row == len(self.predicate):
             self.predicate.append(self.predicates)
@@ -74,7 +74,7 @@ class ClauseRows:
     def __len__(self) -> int:
         return len(self._row)
 
-    def row(self, key: Key, *, is_fact: bool) -> int:
+    def row(self, key: ClauseKey, *, is_fact: bool) -> int:
         """The row of a clause of the program."""
         found = self._row.get(key[0] if is_fact and self.shares_facts else key)
         if found is None:
@@ -88,7 +88,7 @@ class ClauseRows:
     def of_steps(self, graph: GoalGraph, steps: Int[Tensor, " steps"]) -> StepRows:
         """The rows of a graph's steps; the steps of one goal are consecutive."""
         rows, sources, repeated = [], [], []
-        met: set[tuple[int, Key]] = set()
+        met: set[tuple[int, ClauseKey]] = set()
         number: dict[int, int] = {}
         for edge in steps.tolist():
             clause, source = graph.choices[edge].clause, int(graph.source[edge])
@@ -143,7 +143,7 @@ class ClauseRows:
             )
 
 
-def key_of(clause: Clause) -> Key:
+def key_of(clause: Clause) -> ClauseKey:
     """What a clause says."""
     return clause.functor, clause.args, clause.body
 
@@ -153,9 +153,9 @@ def is_ground_fact(clause: Clause) -> bool:
     return not clause.body and not clause.size
 
 
-def _keys(functor: Functor, program: Program) -> Iterator[tuple[Key, bool]]:
+def _keys(functor: Functor, program: Program) -> Iterator[tuple[ClauseKey, bool]]:
     """What the clauses of a predicate say, each once, and whether they are ground facts."""
-    met: set[Key] = set()
+    met: set[ClauseKey] = set()
     for item in program.predicates[functor].entries.items():
         if isinstance(item, Clause):
             key, is_fact = key_of(item), is_ground_fact(item)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural
 from deepprooflog.syntax.terms import Term
 
@@ -56,15 +56,15 @@ def edge_table(choices: Sequence[Choice]) -> EdgeTable:
     neural: dict[tuple[str, int, bool], list[int]] = {}
     for e, choice in enumerate(choices):
         weigher = choice.weigher
-        if weigher is Weigher.LABEL:
+        if weigher is WeightSource.LABEL:
             label = choice.clause.label  # type: ignore[union-attr]
             assert isinstance(label, Constant)
             constant[e] = label.log
-        elif weigher is Weigher.TRAINABLE:
+        elif weigher is WeightSource.TRAINABLE:
             trainable.append(e)
-        elif weigher is Weigher.SCORER:
+        elif weigher is WeightSource.SCORER:
             scored.append(e)
-        elif weigher is not Weigher.ONE:
+        elif weigher is not WeightSource.ONE:
             assert choice.clause is not None
             label = choice.clause.label
             assert isinstance(label, Neural | Bernoulli)
@@ -104,9 +104,9 @@ def fractions(choices: Iterable[Choice]) -> list[Fraction]:
     """Exact weights of edges that labels alone decide."""
     result = []
     for choice in choices:
-        if choice.weigher in (Weigher.ONE, Weigher.SCORER):
+        if choice.weigher in (WeightSource.ONE, WeightSource.SCORER):
             result.append(Fraction(1))
-        elif choice.weigher is Weigher.LABEL:
+        elif choice.weigher is WeightSource.LABEL:
             label = choice.clause.label  # type: ignore[union-attr]
             assert isinstance(label, Constant)
             result.append(label.value)

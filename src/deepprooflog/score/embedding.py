@@ -27,7 +27,7 @@ from deepprooflog.score.atoms import FAtom, Mlp, atom_function
 from deepprooflog.score.choices import Choices, choices, distinct_successors, log_softmax
 from deepprooflog.score.encoders import Encoders, readers
 from deepprooflog.score.gather import gather
-from deepprooflog.score.layout import Compounds, Goals, Layout, Truth, lay_out
+from deepprooflog.score.layout import Compounds, GoalRows, Layout, Truth, lay_out
 from deepprooflog.score.memo import GraphMemo
 from deepprooflog.score.scorer import Scene, Scorer
 from deepprooflog.score.terms import TermEmbedding
@@ -175,7 +175,7 @@ class Embedding(Scorer):
         for group in layout.groups:
             if isinstance(group, Truth):
                 found = self.scaled(self.true.view(1, 1, -1))
-            elif isinstance(group, Goals):
+            elif isinstance(group, GoalRows):
                 atoms = group.atoms(values, len(slots) if group.slotted else 1)
                 goals = self.f_agg(atoms, group.goals)
                 self._check("f_agg", goals, (group.goals.count, atoms.shape[1], self.dim))

@@ -19,6 +19,7 @@ from deepprooflog.score.edges import edge_table
 from deepprooflog.score.trainable import trainable_groups
 
 Weigh = Callable[[GoalGraph | CallGraph, Sequence[Choice]], NDArray[np.float64]]
+"""Log weights of the edges of a graph, or of tabled productions."""
 
 
 def fixed_weights(program: Program) -> Weigh:

@@ -26,7 +26,7 @@ from deepprooflog.logic.goal import Goal
 from deepprooflog.score.gather import Address, Gather, gather
 from deepprooflog.score.numbers import WIDTH, number_features
 from deepprooflog.score.segments import Segments, segments
-from deepprooflog.score.termlevels import Level, TermLevels
+from deepprooflog.score.termlevels import TermLevel, TermLevels
 from deepprooflog.score.vocabulary import Vocabulary
 from deepprooflog.syntax.terms import Float as Real
 from deepprooflog.syntax.terms import Functor, Term, args_of, functor_of
@@ -35,7 +35,7 @@ CALL = Functor("call", 1)
 
 
 @dataclass(frozen=True)
-class Symbols:
+class SymbolRows:
     """Predicates, functors and constants by their rows in the table."""
 
     rows: Int[Tensor, " items"]
@@ -85,7 +85,7 @@ class Lists:
 
 
 @dataclass(frozen=True)
-class Goals:
+class GoalRows:
     """Goals with at least one atom."""
 
     atoms: Gather
@@ -98,14 +98,16 @@ class Truth:
     """The goal True."""
 
 
-Group: TypeAlias = Symbols | Numbers | Variables | Slots | Compounds | Lists | Goals | Truth
+LayoutGroup: TypeAlias = (
+    SymbolRows | Numbers | Variables | Slots | Compounds | Lists | GoalRows | Truth
+)
 
 
 @dataclass(frozen=True)
 class Layout:
     """What to compute, in order, and where each goal's vector is then found."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[LayoutGroup, ...]
     address: Address  # of each goal asked for
     slotted: NDArray[np.bool_]  # [goals] which of them hold tensors
 
@@ -129,7 +131,7 @@ class _Builder:
         self.vocabulary = vocabulary
         self.networks = networks
         self.device = device
-        self.groups: list[Group] = []
+        self.groups: list[LayoutGroup] = []
 
     def run(self, goals: Sequence[Goal]) -> Layout:
         numbers: dict[Term, int] = {}
@@ -147,7 +149,7 @@ class _Builder:
     def _terms(self, levels: TermLevels) -> Address:
         address = Address.empty(len(levels.number))
         symbols = [self.vocabulary.row(symbol) for symbol in levels.symbols.values()]
-        self._leaves(address, levels.symbols, Symbols(self._ints(symbols)))
+        self._leaves(address, levels.symbols, SymbolRows(self._ints(symbols)))
         self._leaves(address, levels.numbers, self._numbers(levels))
         self._leaves(
             address, levels.variables, Variables(self._ints(list(levels.variables.values())))
@@ -161,13 +163,13 @@ class _Builder:
                 self._compounds(arity, members, level.slotted, levels, address)
         return address
 
-    def _leaves(self, address: Address, members: Iterable[int], group: Group) -> None:
+    def _leaves(self, address: Address, members: Iterable[int], group: LayoutGroup) -> None:
         numbers = list(members)
         if numbers:
             address.place(numbers, len(self.groups))
             self.groups.append(group)
 
-    def _lists(self, level: Level, levels: TermLevels, address: Address) -> None:
+    def _lists(self, level: TermLevel, levels: TermLevels, address: Address) -> None:
         cells = [cell for run in level.runs for cell in run]
         group = Lists(
             heads=self._gather(address, [levels.children[c][0] for c in cells]),
@@ -232,7 +234,7 @@ class _Builder:
             address.place(same, len(self.groups))
             lengths = [len(occurrences[g]) for g in same]
             self.groups.append(
-                Goals(
+                GoalRows(
                     atoms=self._gather(atoms, [a for g in same for a in occurrences[g]]),
                     goals=segments(lengths, self.device, backwards=True),
                     slotted=has_slot,
@@ -243,11 +245,11 @@ class _Builder:
     def _gather(self, address: Address, members: list[int]) -> Gather:
         return gather(address, np.asarray(members, dtype=np.int64), self.device)
 
-    def _numbers(self, levels: TermLevels) -> Symbols | Numbers:
+    def _numbers(self, levels: TermLevels) -> SymbolRows | Numbers:
         values = levels.numbers.values()
         if self.vocabulary.has_numbers:
             terms = [Real(x) if isinstance(x, float) else x for x in values]
-            return Symbols(self._ints([self.vocabulary.row(x) for x in terms]))
+            return SymbolRows(self._ints([self.vocabulary.row(x) for x in terms]))
         features = torch.tensor([number_features(x) for x in values], dtype=torch.float64)
         return Numbers(features.view(-1, WIDTH).to(self.device))
 

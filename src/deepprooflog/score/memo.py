@@ -12,7 +12,7 @@ from torch import Tensor
 from deepprooflog.graph.goalgraph import GoalGraph
 
 Kept = TypeVar("Kept")
-Argument = TypeVar("Argument")
+MemoArgument = TypeVar("MemoArgument")
 
 
 class GraphMemo(Generic[Kept]):
@@ -28,8 +28,8 @@ class GraphMemo(Generic[Kept]):
         self,
         graph: GoalGraph,
         key: tuple[Tensor, torch.device],
-        make: Callable[[Argument], Kept],
-        argument: Argument,
+        make: Callable[[MemoArgument], Kept],
+        argument: MemoArgument,
     ) -> Kept:
         """The result for this graph under this key, made where there is none."""
         steps, device = key

@@ -23,13 +23,13 @@ from deepprooflog.score.embedding import Embedding
 from deepprooflog.score.numbers import WIDTH, number_features
 from deepprooflog.score.terms import VARIABLES
 from deepprooflog.score.transitions import PAD, LogPolicy, SymbolNames, Transitions
-from deepprooflog.score.vocabulary import Number
+from deepprooflog.score.vocabulary import NumberSymbol
 from deepprooflog.syntax.terms import Atom, Str
 from deepprooflog.syntax.terms import Float as PrologFloat
 
 
 @dataclass(frozen=True)
-class Rows:
+class NumberedRows:
     """Where the vectors of a database's symbols are: in the variables, then e_v, then the numbers.
 
     A term's *code* is its variable's number, those from the last one on alike, or its constant's
@@ -46,7 +46,7 @@ class Rows:
     alike: bool  # whether constants share a row
 
 
-def rows(scorer: Embedding, symbols: SymbolNames) -> Rows:
+def rows(scorer: Embedding, symbols: SymbolNames) -> NumberedRows:
     """The table for a database's symbols, on the scorer's device; made once.
 
     What the scorer's program does not have is embedded as `<unk>`, with a warning for each symbol.
@@ -56,7 +56,7 @@ def rows(scorer: Embedding, symbols: SymbolNames) -> Rows:
     features: list[list[float]] = []
     for constant in symbols.constants:
         if known.has_numbers or isinstance(constant, Atom | Str):
-            assert isinstance(constant, Atom | Str | Number)
+            assert isinstance(constant, Atom | Str | NumberSymbol)
             terms.append(VARIABLES + known.row(constant))
         else:
             assert isinstance(constant, int | PrologFloat)
@@ -65,7 +65,7 @@ def rows(scorer: Embedding, symbols: SymbolNames) -> Rows:
             features.append(number_features(value))
     arities = [functor.arity for functor in symbols.predicates]
     device = scorer.device
-    return Rows(
+    return NumberedRows(
         arities=torch.tensor(arities, dtype=torch.int64, device=device),
         predicates=torch.tensor(
             [known.row(functor) for functor in symbols.predicates],
@@ -160,7 +160,7 @@ class EmbeddedGoals(Transitions[Vectors]):
 
 def _atoms(
     scorer: Embedding,
-    table: Rows,
+    table: NumberedRows,
     atoms: Int[Tensor, "goals width columns"],
     present: Bool[Tensor, "goals width"],
 ) -> tuple[Float[Tensor, "atoms dim"], Int[Tensor, "goals width"]]:
@@ -182,7 +182,7 @@ def _atoms(
 
 
 def _parts(
-    table: Rows, predicate: Int[Tensor, " atoms"], atoms: Int[Tensor, "atoms columns"]
+    table: NumberedRows, predicate: Int[Tensor, " atoms"], atoms: Int[Tensor, "atoms columns"]
 ) -> Int[Tensor, "atoms parts"]:
     """The predicate of each atom, and the rows of its terms; any where it has no such argument."""
     arguments = atoms[:, 1 : 1 + table.widest]
@@ -191,14 +191,14 @@ def _parts(
     return torch.cat([predicate.long()[:, None], table.terms[code]], 1)
 
 
-def _sizes(table: Rows) -> list[int]:
+def _sizes(table: NumberedRows) -> list[int]:
     """Bounds of an atom's parts."""
     return [1 + len(table.arities), *[table.count] * table.widest]
 
 
 def _by_arity(
     scorer: Embedding,
-    table: Rows,
+    table: NumberedRows,
     predicate: Int[Tensor, " atoms"],
     arguments: Int[Tensor, "atoms arity"],
 ) -> Float[Tensor, "atoms dim"]:

@@ -18,7 +18,7 @@ from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.logic.program import Program
 from deepprooflog.score.network import capturing
 from deepprooflog.score.segments import segment_logsumexp
-from deepprooflog.score.trainable import Group, trainable_groups
+from deepprooflog.score.trainable import LabelGroup, trainable_groups
 
 # Under this name a state dict holds the text of the trainable clauses.
 CLAUSES = "clauses"
@@ -36,7 +36,7 @@ class Labels(nn.Module):
 
     def __init__(self, program: Program) -> None:
         super().__init__()
-        self.groups: list[Group] = trainable_groups(program)
+        self.groups: list[LabelGroup] = trainable_groups(program)
         self._number = _numbers(self.groups)
         logits: list[float] = []
         segment: list[int] = []
@@ -133,7 +133,7 @@ def _require_same(kept: Sequence[str], own: Sequence[str]) -> None:
             )
 
 
-def _numbers(groups: Sequence[Group]) -> dict[int, int]:
+def _numbers(groups: Sequence[LabelGroup]) -> dict[int, int]:
     """The entry of each clause, by its identity; a group's spare mass has an entry after them."""
     result: dict[int, int] = {}
     count = 0

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from deepprooflog.logic.choice import Choice, Weigher
+from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Constant, Label, Neural
 from deepprooflog.logic.program import Program
 from deepprooflog.score.trainable import trainable_groups
@@ -43,18 +43,18 @@ def label_slack(first: NDArray[np.int64], choices: Sequence[Choice], program: Pr
         return [frozenset(map(id, g.clauses)) for g in trainable_groups(program) if not g.spare]
 
     def of(steps: Sequence[Choice]) -> float:
-        weigher = steps[0].weigher if steps else Weigher.ONE
-        if weigher is Weigher.LABEL:
+        weigher = steps[0].weigher if steps else WeightSource.ONE
+        if weigher is WeightSource.LABEL:
             key = tuple([id(c.clause) for c in steps])
             if key not in known:
                 values = [label.value for c in steps if isinstance(label := label_of(c), Constant)]
                 known[key] = float(1 - sum(values, Fraction(0)))
             return known[key]
-        if weigher is Weigher.TRAINABLE:
+        if weigher is WeightSource.TRAINABLE:
             clauses = [id(c.clause) for c in steps]
             whole = len(set(clauses)) == len(clauses) and frozenset(clauses) in softmaxes()
             return DISTRIBUTION if whole else np.nan
-        if weigher is Weigher.NEURAL:
+        if weigher is WeightSource.NEURAL:
             label = label_of(steps[0])
             whole = isinstance(label, Neural) and len(steps) == len(label.domain)
             return DISTRIBUTION if whole else np.nan

@@ -13,7 +13,7 @@ from deepprooflog.syntax.terms import CONS, Atom, Float, Functor, Slot, Str, Str
 
 
 @dataclass(frozen=True)
-class Level:
+class TermLevel:
     """The inner terms of one level that hold tensors, or that hold none."""
 
     slotted: bool
@@ -35,10 +35,10 @@ class TermLevels:
         self.slotted: list[bool] = []
         self._level: list[int] = []
         self._networks = networks
-        self._levels: dict[tuple[int, bool], Level] = {}
+        self._levels: dict[tuple[int, bool], TermLevel] = {}
         self._run_ending_in: dict[int, list[int]] = {}
 
-    def levels(self) -> list[Level]:
+    def levels(self) -> list[TermLevel]:
         """The terms with arguments, from the lowest level up."""
         return [self._levels[key] for key in sorted(self._levels)]
 
@@ -103,5 +103,5 @@ class TermLevels:
         self._run_ending_in[cell] = run
         return level
 
-    def _at(self, level: int, slotted: bool) -> Level:
-        return self._levels.setdefault((level, slotted), Level(slotted))
+    def _at(self, level: int, slotted: bool) -> TermLevel:
+        return self._levels.setdefault((level, slotted), TermLevel(slotted))

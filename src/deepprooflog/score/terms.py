@@ -18,14 +18,14 @@ from torch import Tensor, nn
 
 from deepprooflog.score.atoms import Mlp
 from deepprooflog.score.encoders import Encoders
-from deepprooflog.score.layout import Compounds, Lists, Numbers, Slots, Symbols, Variables
+from deepprooflog.score.layout import Compounds, Lists, Numbers, Slots, SymbolRows, Variables
 from deepprooflog.score.numbers import WIDTH
 from deepprooflog.score.segments import run_gru
 
 # Variables from this one on are embedded alike.
 VARIABLES = 32
 
-Values = Sequence[Float[Tensor, "_ _ dim"]]
+LevelValues = Sequence[Float[Tensor, "_ _ dim"]]
 
 
 class TermEmbedding(nn.Module):
@@ -45,14 +45,14 @@ class TermEmbedding(nn.Module):
 
     def forward(
         self,
-        group: Symbols | Numbers | Variables | Slots | Compounds | Lists,
-        values: Values,
+        group: SymbolRows | Numbers | Variables | Slots | Compounds | Lists,
+        values: LevelValues,
         slots: Int[Tensor, "batch slots"],
         bank: Sequence[Tensor],
     ) -> Float[Tensor, "items columns dim"]:
         """The vectors of one group of terms; `values` are those of the groups before it."""
         batch = len(slots)
-        if isinstance(group, Symbols):
+        if isinstance(group, SymbolRows):
             return self.symbols[group.rows].unsqueeze(1)
         if isinstance(group, Variables):
             return self.variables[group.numbers.clamp(max=VARIABLES - 1)].unsqueeze(1)
@@ -69,7 +69,7 @@ class TermEmbedding(nn.Module):
         return torch.tanh(self.compound(*self.parts(group, values, columns)))
 
     def parts(
-        self, group: Compounds, values: Values, columns: int
+        self, group: Compounds, values: LevelValues, columns: int
     ) -> tuple[Float[Tensor, "items columns dim"], Float[Tensor, "items columns arity dim"]]:
         """e_f and e_t₁, …, e_tₙ of compounds or atoms."""
         functors = self.symbols[group.functors].unsqueeze(1).expand(-1, columns, -1)

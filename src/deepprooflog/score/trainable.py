@@ -20,7 +20,7 @@ from itertools import combinations
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.clause import Clause, Trainable, at
-from deepprooflog.logic.program import Kind, Program
+from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.syntax.terms import Term, is_ground
 
 TOLERANCE = 1e-9
@@ -29,7 +29,7 @@ LEAST = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
-class Group:
+class LabelGroup:
     """One softmax: its clauses, their initial values, and the initial mass of failing."""
 
     clauses: tuple[Clause, ...]
@@ -37,11 +37,11 @@ class Group:
     spare: float
 
 
-def trainable_groups(program: Program) -> list[Group]:
+def trainable_groups(program: Program) -> list[LabelGroup]:
     """The softmaxes of a program, in the order of its predicates."""
-    result: list[Group] = []
+    result: list[LabelGroup] = []
     for predicate in program.predicates.values():
-        if predicate.kind is Kind.TRAINABLE:
+        if predicate.kind is PredicateKind.TRAINABLE:
             for clauses in _split(list(predicate.entries)):
                 result.append(_group(clauses))
     return result
@@ -78,10 +78,10 @@ def _split(clauses: list[Clause]) -> list[list[Clause]]:
     )
 
 
-def _group(clauses: Sequence[Clause]) -> Group:
+def _group(clauses: Sequence[Clause]) -> LabelGroup:
     known = _known(clauses)
     unknown = sum(1 for c in clauses if _initial(c) is None)
     left = 1 - known if 1 - known > TOLERANCE else 0.0
     share = Fraction(left) / unknown if unknown else Fraction(0)
     initial = tuple((share if (value := _initial(c)) is None else value) or LEAST for c in clauses)
-    return Group(tuple(clauses), initial, 0.0 if unknown else left)
+    return LabelGroup(tuple(clauses), initial, 0.0 if unknown else left)

@@ -17,8 +17,8 @@ from deepprooflog.logic.program import Program
 from deepprooflog.syntax.terms import CONS, NIL, Atom, Float, Functor, Str, Struct, Term
 from deepprooflog.syntax.writer import write_term
 
-Number: TypeAlias = int | Float
-Symbol: TypeAlias = Functor | Atom | Str | Number
+NumberSymbol: TypeAlias = int | Float
+Symbol: TypeAlias = Functor | Atom | Str | NumberSymbol
 ConstantRows: TypeAlias = Literal["own", "shared"]
 NumberRows: TypeAlias = Literal["features", "symbols"]
 
@@ -60,7 +60,7 @@ class Vocabulary:
         self._warned: set[Symbol] = set()
 
     def _has_own_row(self, symbol: Symbol) -> bool:
-        if isinstance(symbol, Number) and not self.has_numbers:
+        if isinstance(symbol, NumberSymbol) and not self.has_numbers:
             return False
         return not self.shares_constants or type(symbol) is Functor or symbol is NIL
 
@@ -123,7 +123,7 @@ def symbols_in(terms: Iterable[Term]) -> Iterator[Symbol]:
     stack.reverse()
     while stack:
         term = stack.pop()
-        if isinstance(term, Atom | Str | Number):
+        if isinstance(term, Atom | Str | NumberSymbol):
             yield term
         elif type(term) is Struct:
             if term.functor is not CONS:
@@ -134,7 +134,7 @@ def symbols_in(terms: Iterable[Term]) -> Iterator[Symbol]:
 def _text(symbol: Symbol) -> str:
     if type(symbol) is Functor:
         return repr(symbol)
-    if isinstance(symbol, Number):
+    if isinstance(symbol, NumberSymbol):
         return write_term(symbol)
     return f'"{symbol.value}"' if isinstance(symbol, Str) else symbol.name
 

@@ -28,7 +28,7 @@ from deepprooflog.syntax.writer import write_term
 
 
 @dataclass(frozen=True)
-class Asked:
+class WeighRequest:
     """Steps to weigh: a table of edges, their graph (its calls when tabled), its slot matrix."""
 
     table: EdgeTable
@@ -37,7 +37,7 @@ class Asked:
 
 
 def edge_weights(
-    asked: Sequence[Asked],
+    asked: Sequence[WeighRequest],
     bank: Sequence[Tensor] | Tensor,
     networks: Mapping[str, Network],
     labels: Labels,
@@ -71,7 +71,7 @@ def edge_weights(
     return result
 
 
-def _scene(item: Asked, bank: Sequence[Tensor] | Tensor, device: torch.device) -> Scene:
+def _scene(item: WeighRequest, bank: Sequence[Tensor] | Tensor, device: torch.device) -> Scene:
     """What the scorer is asked of a table's edges."""
     steps, slots = item.table.scored, torch.as_tensor(item.slots, device=device)
     if isinstance(item.graph, CallGraph):
@@ -101,7 +101,7 @@ def _index(values: Ints, device: torch.device) -> Tensor:
 
 
 def _ask(
-    asked: Sequence[Asked],
+    asked: Sequence[WeighRequest],
     bank: Sequence[Tensor] | Tensor,
     networks: Mapping[str, Network],
     device: torch.device,

@@ -16,7 +16,7 @@ from deepprooflog.syntax.numerals import parse_integer
 from deepprooflog.syntax.terms import Float
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """What a token is."""
 
     NAME = auto()
@@ -41,7 +41,7 @@ class Kind(Enum):
 class Token(NamedTuple):
     """A token and where it stands; `value` is the name, the text, the number or the problem."""
 
-    kind: Kind
+    kind: TokenKind
     value: str | int | Float | SyntaxProblem
     start: int
     end: int
@@ -73,13 +73,13 @@ _TOKEN = re.compile(
 )
 
 _PUNCTUATION = {
-    ")": Kind.CLOSE,
-    "[": Kind.OPEN_LIST,
-    "]": Kind.CLOSE_LIST,
-    "{": Kind.OPEN_CURLY,
-    "}": Kind.CLOSE_CURLY,
-    ",": Kind.COMMA,
-    "|": Kind.BAR,
+    ")": TokenKind.CLOSE,
+    "[": TokenKind.OPEN_LIST,
+    "]": TokenKind.CLOSE_LIST,
+    "{": TokenKind.OPEN_CURLY,
+    "}": TokenKind.CLOSE_CURLY,
+    ",": TokenKind.COMMA,
+    "|": TokenKind.BAR,
 }
 _RADIX = {"b": 2, "o": 8, "x": 16}
 _LEAST_NORMAL = 2.0**-1022
@@ -140,27 +140,27 @@ def tokenize(text: str, start: int = 0, file: str | None = None) -> list[Token]:
         begin, end = found.span(group)
         value = text[begin:end]
         if group == "name":
-            tokens.append(Token(Kind.NAME, value, begin, end))
+            tokens.append(Token(TokenKind.NAME, value, begin, end))
         elif group == "var":
-            tokens.append(Token(Kind.VARIABLE, value, begin, end))
+            tokens.append(Token(TokenKind.VARIABLE, value, begin, end))
         elif group == "punct":
             if value == "(":
-                kind = Kind.OPEN_CT if begin == previous_end and tokens else Kind.OPEN
+                kind = TokenKind.OPEN_CT if begin == previous_end and tokens else TokenKind.OPEN
             else:
                 kind = _PUNCTUATION[value]
             tokens.append(Token(kind, value, begin, end))
         elif group == "end":
-            tokens.append(Token(Kind.END, value, begin, end))
+            tokens.append(Token(TokenKind.END, value, begin, end))
             return tokens
         elif group == "eof":
-            tokens.append(Token(Kind.END_OF_TEXT, "end of text", begin, end))
+            tokens.append(Token(TokenKind.END_OF_TEXT, "end of text", begin, end))
             return tokens
         else:
             try:
                 token = _rarer(text, group, value, begin, end)
             except _Fault as fault:
                 error = problem(text, fault.offset, fault.message, file, fault.hint)
-                tokens.append(Token(Kind.BROKEN, error, begin, end))
+                tokens.append(Token(TokenKind.BROKEN, error, begin, end))
                 return tokens
             tokens.append(token)
             end = token.end
@@ -170,33 +170,33 @@ def _rarer(text: str, group: str, value: str, begin: int, end: int) -> Token:
     if group == "symbol":
         if value.startswith("/*"):
             raise _Fault("this block comment is never closed", begin, "close it with */")
-        return Token(Kind.NAME, value, begin, end)
+        return Token(TokenKind.NAME, value, begin, end)
     if group == "int":
         if value == "0" and text.startswith("'", end):
             return _character_code(text, begin)
-        return Token(Kind.NUMBER, parse_integer(value), begin, end)
+        return Token(TokenKind.NUMBER, parse_integer(value), begin, end)
     if group == "float":
         number = float(value)
         if number in (float("inf"), float("-inf")):
             raise _Fault(f"the float {value} is too large", begin)
         # Up to 15 digits a float gives back as they are; tiny ones lose some, or all.
         rounded = len(value) > 16 or number < _LEAST_NORMAL
-        return Token(Kind.NUMBER, Float(number, value if rounded else None), begin, end)
+        return Token(TokenKind.NUMBER, Float(number, value if rounded else None), begin, end)
     if group == "radix":
-        return Token(Kind.NUMBER, int(value[2:], _RADIX[value[1]]), begin, end)
+        return Token(TokenKind.NUMBER, int(value[2:], _RADIX[value[1]]), begin, end)
     if group == "quoted":
-        return Token(Kind.QUOTED, value[1:-1], begin, end)
+        return Token(TokenKind.QUOTED, value[1:-1], begin, end)
     if group == "string":
-        return Token(Kind.STRING, value[1:-1], begin, end)
+        return Token(TokenKind.STRING, value[1:-1], begin, end)
     if group == "word" and value[0].isalpha():
         upper = value[0].isupper() or value[0].istitle()
-        return Token(Kind.VARIABLE if upper else Kind.NAME, value, begin, end)
+        return Token(TokenKind.VARIABLE if upper else TokenKind.NAME, value, begin, end)
     if value == "'":
         name, end = _quoted(text, begin)
-        return Token(Kind.QUOTED, name, begin, end)
+        return Token(TokenKind.QUOTED, name, begin, end)
     if value == '"':
         string, end = _quoted(text, begin)
-        return Token(Kind.STRING, string, begin, end)
+        return Token(TokenKind.STRING, string, begin, end)
     if value == "`":
         raise _Fault("back quotes have no meaning here", begin, "use '…' or \"…\"")
     raise _Fault(f"unexpected character {value[0]!r}", begin, "quote it: '…'")
@@ -208,16 +208,16 @@ def _character_code(text: str, begin: int) -> Token:
     char = text[at : at + 1]
     if char == "'":
         if text.startswith("''", at):
-            return Token(Kind.NUMBER, ord("'"), begin, at + 2)
-        return Token(Kind.NUMBER, 0, begin, begin + 1)
+            return Token(TokenKind.NUMBER, ord("'"), begin, at + 2)
+        return Token(TokenKind.NUMBER, 0, begin, begin + 1)
     if char == "\\":
         if _CONTINUATION.match(text, at):
-            return Token(Kind.NUMBER, 0, begin, begin + 1)
+            return Token(TokenKind.NUMBER, 0, begin, begin + 1)
         code, end = _escape(text, at)
-        return Token(Kind.NUMBER, ord(code), begin, end)
+        return Token(TokenKind.NUMBER, ord(code), begin, end)
     if char == "" or char < " " or char == "\x7f":
         raise _Fault("expected a character after 0'", begin, "write \\t, \\n or a hex escape")
-    return Token(Kind.NUMBER, ord(char), begin, at + 1)
+    return Token(TokenKind.NUMBER, ord(char), begin, at + 1)
 
 
 def _quoted(text: str, begin: int) -> tuple[str, int]:

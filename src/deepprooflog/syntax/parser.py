@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple, NoReturn
 
 from deepprooflog.errors import SyntaxProblem
-from deepprooflog.syntax.lexer import Kind, Token, problem
+from deepprooflog.syntax.lexer import Token, TokenKind, problem
 from deepprooflog.syntax.operators import Operator, Operators
 from deepprooflog.syntax.terms import (
     CONS,
@@ -44,7 +44,7 @@ class _Frame:
 
     __slots__ = ("bar", "close", "items", "limit", "name", "pending", "start")
 
-    def __init__(self, close: Kind, limit: int, start: int, name: str = "") -> None:
+    def __init__(self, close: TokenKind, limit: int, start: int, name: str = "") -> None:
         self.close = close
         self.limit = limit
         self.start = start
@@ -58,27 +58,29 @@ class _Frame:
         """True in arguments and lists, where a comma separates."""
         return self.limit == 999
 
-    def ends(self, kind: Kind) -> bool:
+    def ends(self, kind: TokenKind) -> bool:
         """True when a token of this kind ends an element of the frame."""
         if kind is self.close:
             return True
         if not self.separated or self.bar:
             return False
-        return kind is Kind.COMMA or (kind is Kind.BAR and self.close is Kind.CLOSE_LIST)
+        return kind is TokenKind.COMMA or (
+            kind is TokenKind.BAR and self.close is TokenKind.CLOSE_LIST
+        )
 
 
 _EXPECTED = {
-    Kind.END: "an operator or '.'",
-    Kind.END_OF_TEXT: "an operator or '.'",
-    Kind.CLOSE_LIST: "',', '|' or ']' in list",
-    Kind.CLOSE_CURLY: "an operator or '}'",
+    TokenKind.END: "an operator or '.'",
+    TokenKind.END_OF_TEXT: "an operator or '.'",
+    TokenKind.CLOSE_LIST: "',', '|' or ']' in list",
+    TokenKind.CLOSE_CURLY: "an operator or '}'",
 }
 _OPENING = {
-    Kind.OPEN_LIST: (Kind.CLOSE_LIST, "[]"),
-    Kind.OPEN_CURLY: (Kind.CLOSE_CURLY, "{}"),
+    TokenKind.OPEN_LIST: (TokenKind.CLOSE_LIST, "[]"),
+    TokenKind.OPEN_CURLY: (TokenKind.CLOSE_CURLY, "{}"),
 }
-_BRACKET = {Kind.CLOSE: "(", Kind.CLOSE_LIST: "[", Kind.CLOSE_CURLY: "{"}
-_NAMES = (Kind.NAME, Kind.QUOTED)
+_BRACKET = {TokenKind.CLOSE: "(", TokenKind.CLOSE_LIST: "[", TokenKind.CLOSE_CURLY: "{"}
+_NAMES = (TokenKind.NAME, TokenKind.QUOTED)
 
 
 class Parser:
@@ -104,7 +106,7 @@ class Parser:
     def parse(self) -> Term:
         """The term that the tokens up to the last one make."""
         last = self.tokens[-1].kind
-        close = last if last is not Kind.BROKEN else Kind.END
+        close = last if last is not TokenKind.BROKEN else TokenKind.END
         self._frames = [_Frame(close, 1200, self.tokens[0].start)]
         while True:
             term: Term | None = self._operand()
@@ -113,7 +115,7 @@ class Parser:
                 token = self.tokens[self._at]
                 frame = self._frames[-1]
                 self._at += 1
-                if token.kind in _NAMES or token.kind in (Kind.COMMA, Kind.BAR):
+                if token.kind in _NAMES or token.kind in (TokenKind.COMMA, TokenKind.BAR):
                     term, priority = self._operator(frame, token, term, priority)
                 elif token.kind is frame.close:
                     term = self._close(frame, term)
@@ -135,19 +137,19 @@ class Parser:
                 term = self._name(token, token.value)
                 if term is not None:
                     return term
-            elif kind is Kind.VARIABLE:
+            elif kind is TokenKind.VARIABLE:
                 assert isinstance(token.value, str)
-                if tokens[self._at].kind is Kind.OPEN_CT:
+                if tokens[self._at].kind is TokenKind.OPEN_CT:
                     self._fail(token, "a variable cannot be a functor", "use call(X, …) or =..")
                 return self._variable(token.value)
-            elif kind is Kind.NUMBER:
+            elif kind is TokenKind.NUMBER:
                 assert isinstance(token.value, int | Float)
                 return token.value
-            elif kind is Kind.STRING:
+            elif kind is TokenKind.STRING:
                 assert isinstance(token.value, str)
                 return text_term(token.value, self.double_quotes)
-            elif kind is Kind.OPEN or kind is Kind.OPEN_CT:
-                self._frames.append(_Frame(Kind.CLOSE, 1200, token.start))
+            elif kind is TokenKind.OPEN or kind is TokenKind.OPEN_CT:
+                self._frames.append(_Frame(TokenKind.CLOSE, 1200, token.start))
             elif kind in _OPENING:
                 close, name = _OPENING[kind]
                 if tokens[self._at].kind is close:
@@ -156,7 +158,7 @@ class Parser:
                     if term is not None:
                         return term
                 else:
-                    limit = 999 if close is Kind.CLOSE_LIST else 1200
+                    limit = 999 if close is TokenKind.CLOSE_LIST else 1200
                     self._frames.append(_Frame(close, limit, token.start))
             else:
                 self._no_operand(token)
@@ -164,11 +166,11 @@ class Parser:
     def _name(self, token: Token, name: str) -> Term | None:
         """An atom, or None when it opened arguments or is a prefix operator."""
         following = self.tokens[self._at]
-        if following.kind is Kind.OPEN_CT:
+        if following.kind is TokenKind.OPEN_CT:
             self._at += 1
-            self._frames.append(_Frame(Kind.CLOSE, 999, following.start, name))
+            self._frames.append(_Frame(TokenKind.CLOSE, 999, following.start, name))
             return None
-        if name == "-" and following.kind is Kind.NUMBER:
+        if name == "-" and following.kind is TokenKind.NUMBER:
             self._at += 1
             return _negated(following.value)
         if name not in self.operators:
@@ -177,7 +179,7 @@ class Parser:
         if not frame.pending and frame.ends(following.kind):
             return Atom(name)
         operator = self.operators.prefix.get(name)
-        if operator is None or following.kind in (Kind.COMMA, Kind.BAR, frame.close):
+        if operator is None or following.kind in (TokenKind.COMMA, TokenKind.BAR, frame.close):
             self._fail(
                 token,
                 f"the operator {_show(token)} stands where a term is expected",
@@ -203,11 +205,13 @@ class Parser:
         """After an operand: apply a postfix operator, or leave an infix one pending (None)."""
         if frame.ends(token.kind):
             frame.items.append(_reduce(frame.pending, left))
-            frame.bar = token.kind is Kind.BAR
+            frame.bar = token.kind is TokenKind.BAR
             return None, 0
         name = token.value
         assert isinstance(name, str)
-        infix = None if frame.bar and token.kind is Kind.COMMA else self.operators.infix.get(name)
+        infix = (
+            None if frame.bar and token.kind is TokenKind.COMMA else self.operators.infix.get(name)
+        )
         operator = infix or self.operators.postfix.get(name)
         if operator is None:
             self._unexpected(token, frame)
@@ -236,11 +240,11 @@ class Parser:
     def _close(self, frame: _Frame, term: Term) -> Term:
         term = _reduce(frame.pending, term)
         self._frames.pop()
-        if frame.close is Kind.CLOSE_LIST:
+        if frame.close is TokenKind.CLOSE_LIST:
             if frame.bar:
                 return _list(frame.items, term)
             return _list([*frame.items, term], NIL)
-        if frame.close is Kind.CLOSE_CURLY:
+        if frame.close is TokenKind.CLOSE_CURLY:
             return _struct(CURLY, (term,))
         if frame.separated:
             frame.items.append(term)
@@ -250,13 +254,13 @@ class Parser:
     def _unexpected(self, token: Token, frame: _Frame) -> NoReturn:
         """A term has ended and this token cannot follow it."""
         self._raise_broken(token)
-        ending = (Kind.END, Kind.END_OF_TEXT)
+        ending = (TokenKind.END, TokenKind.END_OF_TEXT)
         if token.kind in ending and frame.close in _BRACKET:
             self._never_closed(frame)
         hint = None
         if token.kind in _NAMES and token.value in self.operators.infix:
             hint = "put the whole term in parentheses if the operator belongs to it"
-        elif token.kind is Kind.NAME and str(token.value).endswith("."):
+        elif token.kind is TokenKind.NAME and str(token.value).endswith("."):
             hint = "put a space before the '.' that ends the clause"
         elif token.kind in _BRACKET and frame.close in _BRACKET:
             hint = f"this bracket would have to close {_BRACKET[frame.close]!r}"
@@ -275,7 +279,7 @@ class Parser:
         """A term must begin here and this token cannot begin one."""
         self._raise_broken(token)
         frame = self._frames[-1]
-        if token.kind in (Kind.END, Kind.END_OF_TEXT):
+        if token.kind in (TokenKind.END, TokenKind.END_OF_TEXT):
             if len(self._frames) > 1:
                 self._never_closed(frame)
             if self._at == 1:
@@ -283,7 +287,11 @@ class Parser:
         previous = self.tokens[self._at - 2] if self._at > 1 else None
         after = f" after {_show(previous)}" if previous else ""
         hint = None
-        if token.kind is Kind.CLOSE and previous and previous.kind in (Kind.OPEN, Kind.OPEN_CT):
+        if (
+            token.kind is TokenKind.CLOSE
+            and previous
+            and previous.kind in (TokenKind.OPEN, TokenKind.OPEN_CT)
+        ):
             hint = "leave out empty parentheses"
         self._fail(token, f"expected a term{after}, found {_show(token)}", hint)
 
@@ -350,22 +358,22 @@ def _list(items: list[Term], tail: Term) -> Term:
 
 
 def _expected(frame: _Frame) -> str:
-    if frame.close is Kind.CLOSE:
+    if frame.close is TokenKind.CLOSE:
         return "',' or ')' in arguments" if frame.separated else "an operator or ')'"
     return "']' after the tail of the list" if frame.bar else _EXPECTED[frame.close]
 
 
 def _show(token: Token) -> str:
     """A token as an error message names it."""
-    if token.kind is Kind.END:
+    if token.kind is TokenKind.END:
         return "the end of the clause"
-    if token.kind is Kind.END_OF_TEXT:
+    if token.kind is TokenKind.END_OF_TEXT:
         return "the end of the text"
-    if token.kind is Kind.STRING:
+    if token.kind is TokenKind.STRING:
         return "a string"
-    if token.kind is Kind.NUMBER:
+    if token.kind is TokenKind.NUMBER:
         short = isinstance(token.value, int) and abs(token.value) < 10**30
         return f"the number {token.value}" if short else "a number"
-    if token.kind is Kind.VARIABLE:
+    if token.kind is TokenKind.VARIABLE:
         return f"the variable {token.value}"
     return f"'{token.value}'"

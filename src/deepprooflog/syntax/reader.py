@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from deepprooflog.errors import PrologError, SyntaxProblem
-from deepprooflog.syntax.lexer import LAYOUT, Kind, problem, tokenize
+from deepprooflog.syntax.lexer import LAYOUT, TokenKind, problem, tokenize
 from deepprooflog.syntax.operators import Operators
 from deepprooflog.syntax.parser import Parser
 from deepprooflog.syntax.terms import (
@@ -237,11 +237,11 @@ def _read(
     """The term that begins at `begin`, on this line, or None at the end of the text."""
     tokens = tokenize(text, begin, file)
     last = tokens[-1]
-    if last.kind is Kind.END_OF_TEXT and len(tokens) == 1:
+    if last.kind is TokenKind.END_OF_TEXT and len(tokens) == 1:
         return None
     parser = Parser(text, tokens, operators, flags.double_quotes, file)
     term = parser.parse()
-    if last.kind is Kind.END_OF_TEXT and not end_optional:
+    if last.kind is TokenKind.END_OF_TEXT and not end_optional:
         raise _missing_end(text, tokens[-2].end, file)
     column = begin - text.rfind("\n", 0, begin)
     return ReadTerm(term, parser.variables, line, column, last.end)

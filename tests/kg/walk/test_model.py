@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.options import WalkOptions
@@ -172,7 +172,7 @@ def test_the_relational_engine_runs_the_program(heads: int) -> None:
     graph = graph_of([("a", "p", "b"), ("b", "q", "c"), ("a", "q", "b"), ("c", "p", "c")])
     model = model_of(WalkOptions(hops=2, states=2 * heads, heads=heads, counting="one"))
     program = walk_program(graph, model.options)
-    prover = Prover(Database.of(program), WalkScorer(model), limits=Limits(depth=40))
+    prover = Prover(Database.of(program), WalkScorer(model), limits=ExploreLimits(depth=40))
     goals = prover.database.goals(["p(a, c)", "p(a, a)", "'p^-1'(c, b)"])
     found = prover.weigh(prover.explore(goals)).success
     swept = model(facts_of(graph), torch.tensor([0, 0, 2]), torch.tensor([0, 0, 2])).exp()

@@ -12,7 +12,7 @@ import torch
 from deepprooflog.errors import DataError
 from deepprooflog.kg.triples import Graph, graph_of
 from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
-from deepprooflog.kg.walk.queries import Queries
+from deepprooflog.kg.walk.queries import WalkQueries
 from deepprooflog.kg.walk.training import train_walks, walk_losses
 from deepprooflog.learn.run import loop
 from kg.walk.small import facts_of, model_of
@@ -34,7 +34,7 @@ def test_the_loss_by_hand() -> None:
     """Own fact left out, other known tails out of the sum, smoothing over all entities."""
     graph = graph_of([("a", "p", "b"), ("a", "p", "c"), ("b", "q", "c")])
     model, facts = model_of(WalkOptions(hops=2, states=2)), facts_of(graph)
-    queries = Queries.of(graph, graph.relations, graph.train, ("train",))
+    queries = WalkQueries.of(graph, graph.relations, graph.train, ("train",))
     part = queries.batch(np.array([0]), "cpu")
     score = model(facts, part.head, part.relation, part.tail)[0]
     logits = score * model.policy(part.relation).sharp

@@ -22,7 +22,7 @@ from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_joined import joined
 from deepprooflog.kg.kge_models import BY_NAME
 from deepprooflog.kg.kge_training import train_kge
-from deepprooflog.kg.notice import counted
+from deepprooflog.kg.notice import plural
 from deepprooflog.kg.options import NO_PRIOR, GraphOptions
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn.progress import Progress
@@ -99,7 +99,7 @@ def _names(folder: Path, graph: Graph) -> Graph | None:
         first = graph.entity_text(graph.entity_ids[unknown[0]])
         raise DataError(
             f"the prior of {folder} knows nothing of "
-            f"{counted(len(unknown), 'entity', 'entities')} of {graph.name}, the first {first}",
+            f"{plural(len(unknown), 'entity', 'entities')} of {graph.name}, the first {first}",
             hint=_ON_THIS,
         )
     return like

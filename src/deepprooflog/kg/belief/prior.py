@@ -22,11 +22,11 @@ from deepprooflog.kg.kge import Kge
 from deepprooflog.kg.kge_known import KnownTriples
 from deepprooflog.kg.kge_models import BY_NAME, make_model
 from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.notice import counted
+from deepprooflog.kg.notice import plural
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn import checkpoint
 
-SHAPE: checkpoint.Shape = {
+SHAPE: checkpoint.EntryTypes = {
     "prior": dict, "slope": Tensor, "offset": Tensor, "base_rate": (int, float), "model": str,
     "dimension": int,
 }  # fmt: skip
@@ -132,7 +132,7 @@ def load_kge(
     found = len(vectors) if isinstance(vectors, Tensor) and vectors.dim() == 2 else 0
     if found != trained or trained > rows or (like is None and trained != rows):
         raise DataError(
-            f"the run has vectors of {counted(found, 'entity', 'entities')}, and {graph.name} has "
+            f"the run has vectors of {plural(found, 'entity', 'entities')}, and {graph.name} has "
             f"{len(graph.entities):,}: the graph is not the one it was trained on",
             file=str(path), hint=_SAME,
         )  # fmt: skip

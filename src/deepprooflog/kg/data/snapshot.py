@@ -21,15 +21,15 @@ from torch import Tensor
 from deepprooflog.data.unpack import read_file
 from deepprooflog.errors import DataError, ProofLogError
 from deepprooflog.kg.folder import read_graph, split_files
-from deepprooflog.kg.notice import counted
+from deepprooflog.kg.notice import plural
 from deepprooflog.kg.reading import read_text
 from deepprooflog.kg.rules import Rules, parse_rules
-from deepprooflog.kg.triples import SPLITS, Graph, Source, SplitName
+from deepprooflog.kg.triples import SPLITS, Graph, SplitName, TripleSource
 from deepprooflog.learn import checkpoint
 from deepprooflog.syntax.terms import Atom, Float, Str, Term
 
 NAME = "graph.pt"
-SHAPE: checkpoint.Shape = {
+SHAPE: checkpoint.EntryTypes = {
     "about": str, "train": Tensor, "valid": Tensor, "test": Tensor, "train_lines": Tensor,
     "valid_lines": Tensor, "test_lines": Tensor,
 }  # fmt: skip
@@ -66,7 +66,7 @@ class Snapshot:
         fresh = [r for r in graph.relations if r not in self.graph.relation_ids]
         if fresh:
             raise DataError(
-                f"{graph.name} has {counted(len(fresh), 'relation')} that the run knows nothing "
+                f"{graph.name} has {plural(len(fresh), 'relation')} that the run knows nothing "
                 f"of, the first {fresh[0]}",
                 hint="a graph with the run's relations, or train on this one",
             )
@@ -86,7 +86,7 @@ class Snapshot:
             return [f"the rules in {path} cannot be read any more: {error.message}"]
         now, own = ({str(rule) for rule in rules} for rules in both)
         more, fewer = len(now - own), len(own - now)
-        told = [f"{counted(more, 'new rule')}"] * bool(more) + [f"{fewer} fewer"] * bool(fewer)
+        told = [f"{plural(more, 'new rule')}"] * bool(more) + [f"{fewer} fewer"] * bool(fewer)
         return [f"{path}: {', '.join(told)}"] if told else []
 
 
@@ -137,7 +137,7 @@ def read_snapshot(path: Path) -> Snapshot:
         relations = tuple(about["relations"])
         splits = {name: _rows(state[name], len(entities), len(relations)) for name in SPLITS}
         sources = {
-            name: Source(file, state[f"{name}_lines"].numpy().astype(np.int64))
+            name: TripleSource(file, state[f"{name}_lines"].numpy().astype(np.int64))
             for name, file in about["sources"].items()
         }
         if any(len(source.lines) != len(splits[name]) for name, source in sources.items()):
@@ -201,21 +201,21 @@ def differences(own: Graph, other: Graph) -> list[str]:
     new = [e for e in other.entities if e not in own.entity_ids]
     if new:
         first = other.entity_text(other.entity_ids[new[0]])
-        told.append(f"{counted(len(new), 'new entity', 'new entities')}, the first {first}")
+        told.append(f"{plural(len(new), 'new entity', 'new entities')}, the first {first}")
     gone = sum(e not in other.entity_ids for e in own.entities)
     if gone:
-        told.append(f"{counted(gone, 'entity', 'entities')} fewer")
+        told.append(f"{plural(gone, 'entity', 'entities')} fewer")
     known = own.relation_ids
     fresh = [r for r in other.relations if r not in known]
     if fresh:
-        told.append(f"{counted(len(fresh), 'new relation')}, the first {fresh[0]}")
+        told.append(f"{plural(len(fresh), 'new relation')}, the first {fresh[0]}")
     for name in SPLITS:
         here, there = _texts(own, name), _texts(other, name)
         for what, more in (("more", there - here), ("fewer", here - there)):
             if more:
                 shown = min(more)
                 told.append(
-                    f"{counted(len(more), f'{name} triple')} {what}, "
+                    f"{plural(len(more), f'{name} triple')} {what}, "
                     f"the first {shown[1]}({shown[0]}, {shown[2]})"
                 )
     return told

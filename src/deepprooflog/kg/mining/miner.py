@@ -9,7 +9,7 @@ from deepprooflog.kg.mining.adjacency import directed_graph
 from deepprooflog.kg.mining.clauses import rules_of
 from deepprooflog.kg.mining.options import MineOptions
 from deepprooflog.kg.mining.search import RuleSearch
-from deepprooflog.kg.notice import Notice, counted
+from deepprooflog.kg.notice import DataNotice, plural
 from deepprooflog.kg.rules import Rules
 from deepprooflog.kg.triples import Graph
 from deepprooflog.learn.progress import Progress
@@ -58,8 +58,8 @@ def mine(
     bar.live = bar.live and progress
     try:
         for done, text in search.run():
-            bar.update(int(PARTS * done), f"{text}, {counted(len(search), 'rule')}")
-        bar.update(PARTS, counted(len(search), "rule"))
+            bar.update(int(PARTS * done), f"{text}, {plural(len(search), 'rule')}")
+        bar.update(PARTS, plural(len(search), "rule"))
     finally:
         bar.close()
     rules = rules_of(graph, edges, search.found(), guards)
@@ -70,17 +70,17 @@ def _never() -> bool:
     return False
 
 
-def _notices(graph: Graph, search: RuleSearch, rules: int) -> list[Notice]:
-    notices: list[Notice] = []
+def _notices(graph: Graph, search: RuleSearch, rules: int) -> list[DataNotice]:
+    notices: list[DataNotice] = []
     if search.cut is not None:
-        notices.append(Notice(f"the search was cut short while {search.cut}"))
+        notices.append(DataNotice(f"the search was cut short while {search.cut}"))
     least, sure = search.options.min_support, search.options.min_confidence
     facts = [len(a) for a in search.edges.by_relation[: len(graph.relations)]]
     scarce = sum(count < least for count in facts)
     if scarce:
-        told = f"{counted(scarce, 'relation')} with fewer than {least} facts can have no rule"
-        notices.append(Notice(told, count=scarce))
+        told = f"{plural(scarce, 'relation')} with fewer than {least} facts can have no rule"
+        notices.append(DataNotice(told, count=scarce))
     if not rules:
         told = f"no rule has a support of {least} and a confidence of {sure:g}"
-        notices.append(Notice(told))
+        notices.append(DataNotice(told))
     return notices

@@ -31,7 +31,7 @@ from deepprooflog.kg.mining.options import MineOptions
 LOOKING = 0.25  # of the time that is left, for finding paths of length 3
 EVERY = 32  # facts of a relation whose paths are put together
 
-Step = tuple[float, str]
+SearchStep = tuple[float, str]
 """How much is done, from 0 to 1, and of what."""
 
 
@@ -51,7 +51,7 @@ class RuleSearch:
         self.began = time.perf_counter()
         self._found: dict[tuple[int, bool], list[FoundRule]] = defaultdict(list)
 
-    def run(self) -> Iterator[Step]:
+    def run(self) -> Iterator[SearchStep]:
         """Search, step by step; stopping between two steps leaves what was found."""
         yield from self._short()
         if self.options.constants:
@@ -87,7 +87,7 @@ class RuleSearch:
             return True
         return False
 
-    def _short(self) -> Iterator[Step]:
+    def _short(self) -> Iterator[SearchStep]:
         edges, identity = self.edges, self.options.identity
         ones = [supports_of_one(edges, r) for r in range(edges.relations)]
         yield from self._counted(_bodies(edges, ones, 1, self.kept), 0.0, 0.02)
@@ -101,7 +101,7 @@ class RuleSearch:
             yield 0.02 + 0.03 * relation / edges.relations, "paths of length 2"
         yield from self._counted(_bodies(edges, twos, 2, self.kept), 0.05, 0.1)
 
-    def _with_constants(self) -> Iterator[Step]:
+    def _with_constants(self) -> Iterator[SearchStep]:
         if self.cut:
             return
         traits = traits_of(self.edges, self.kept.support)
@@ -115,7 +115,7 @@ class RuleSearch:
             self._keep(acyclic_rules(traits, head, self.options.identity, self.kept, subjects))
             yield 0.15 + 0.1 * head / len(traits), "constants"
 
-    def _long(self) -> Iterator[Step]:
+    def _long(self) -> Iterator[SearchStep]:
         if self.cut:
             return
         bodies: dict[Path, _Body] = {}
@@ -124,7 +124,7 @@ class RuleSearch:
         yield from self._counted(bodies, 0.4, 0.6)
         self.cut = self.cut or partly
 
-    def _looked(self, bodies: dict[Path, _Body]) -> Iterator[Step]:
+    def _looked(self, bodies: dict[Path, _Body]) -> Iterator[SearchStep]:
         """Paths of length 3 beside a sample of each relation's facts."""
         edges, options = self.edges, self.options
         sampled = [_Sample(edges, relation, options) for relation in range(edges.relations)]
@@ -142,7 +142,9 @@ class RuleSearch:
         for sample in sampled:
             sample.into(bodies, self.kept)
 
-    def _counted(self, bodies: dict[Path, _Body], begin: float, share: float) -> Iterator[Step]:
+    def _counted(
+        self, bodies: dict[Path, _Body], begin: float, share: float
+    ) -> Iterator[SearchStep]:
         """Count bodies, those with the widest coverage first; neighbours share their beginning."""
         length = max((len(path) for path in bodies), default=0)
         order = sorted(bodies, key=lambda path: (bodies[path].tier, oriented(self.edges, path)))

@@ -8,7 +8,7 @@ import torch
 
 from deepprooflog.kg.believe import Belief
 from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import Limits, Prover
+from deepprooflog.kg.prover import ExploreLimits, Prover
 from deepprooflog.kg.rules import Rules
 from deepprooflog.kg.triples import Graph
 from deepprooflog.relational.database import Believe
@@ -24,7 +24,7 @@ def prover(
     policy: Scorer | None = None,
     nesting: int = 2,
     believe: Believe = "query",
-    limits: Limits | None = None,
+    limits: ExploreLimits | None = None,
     device: torch.device | str = "cpu",
     seed: int = 0,
 ) -> Prover:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from deepprooflog.kg.domains import ANYONE, Candidates
 from deepprooflog.kg.hiding import Hiding
-from deepprooflog.kg.notice import Notice
+from deepprooflog.kg.notice import DataNotice
 from deepprooflog.kg.program import program_of
 from deepprooflog.kg.rules import Rules, unknown_relations, unused_weights
 from deepprooflog.kg.triples import Graph
@@ -44,7 +44,7 @@ class Theory:
         return program_of(self.graph, self.rules, believe=self.believes, facts=False)
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
+    def notices(self) -> tuple[DataNotice, ...]:
         """What is odd about triples and rules."""
         own = (*unknown_relations(self.rules, self.graph), *unused_weights(self.rules))
         return (*self.graph.notices, *self.rules.notices, *own)

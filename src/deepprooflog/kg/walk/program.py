@@ -29,9 +29,9 @@ from deepprooflog.kg.program import relation_functors
 from deepprooflog.kg.triples import Graph
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.logic.clause import Clause
-from deepprooflog.logic.garbage import no_collection
+from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.index import Entries
-from deepprooflog.logic.program import Kind, Predicate, Program
+from deepprooflog.logic.program import Predicate, PredicateKind, Program
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, canonical_var
 
 BEGIN, WALK, STEP = Functor("begin", 4), Functor("walk", 5), Functor("step", 5)
@@ -59,7 +59,7 @@ def walk_program(
     source = graph.sources.get("train")
     file = source.file if source is not None else graph.name
     entries: dict[Functor, Entries] = {}
-    with no_collection():
+    with gc_paused():
         for clause in _clauses(directed, options):
             entries.setdefault(clause.functor, Entries(clause.functor, file)).add(clause)
         facts, entity = Entries(FACT, file), Entries(ENTITY, graph.name)
@@ -72,7 +72,7 @@ def walk_program(
         for term in graph.entities:
             entity.add_fact((term,), 1)
     entries |= {FACT: facts, ENTITY: entity}
-    predicates = {f: Predicate(f, e, Kind.PLAIN, False, False) for f, e in entries.items()}
+    predicates = {f: Predicate(f, e, PredicateKind.PLAIN, False, False) for f, e in entries.items()}
     return Program.of(predicates, file=file, order="written")
 
 

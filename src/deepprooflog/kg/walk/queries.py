@@ -31,7 +31,7 @@ class QueryBatch:
 
 
 @dataclass(frozen=True, eq=False)
-class Queries:
+class WalkQueries:
     """Directed queries, those for tails first, and the truths to leave out of rankings."""
 
     head: Int64[np.ndarray, " queries"]
@@ -49,12 +49,12 @@ class Queries:
         relations: Sequence[str],
         triples: Int64[np.ndarray, "triples 3"],
         known: Sequence[SplitName],
-    ) -> Queries:
+    ) -> WalkQueries:
         """Both queries of each triple; relations get the numbers they have in a model.
 
         >>> from deepprooflog.kg.triples import graph_of
         >>> graph = graph_of([("a", "r", "b")])
-        >>> queries = Queries.of(graph, ("q", "r"), graph.train, ("train",))
+        >>> queries = WalkQueries.of(graph, ("q", "r"), graph.train, ("train",))
         >>> queries.head.tolist(), queries.relation.tolist(), queries.tail.tolist()
         ([0, 1], [1, 3], [1, 0])
         """

@@ -13,7 +13,7 @@ from jaxtyping import Float64, Int64
 from deepprooflog.kg.metrics import Ties, means, ranks
 from deepprooflog.kg.triples import SPLITS, Graph, SplitName
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
-from deepprooflog.kg.walk.queries import Queries
+from deepprooflog.kg.walk.queries import WalkQueries
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,9 @@ def rank_open(
     (2, True)
     """
     began = time.perf_counter()
-    queries = Queries.of(graph, model.relations, graph.test if triples is None else triples, known)
+    queries = WalkQueries.of(
+        graph, model.relations, graph.test if triples is None else triples, known
+    )
     better, equal, done = [], [], 0
     for part in queries.batches(batch, facts.profile.counts.device):
         score, _ = model.by_entity(facts, part.head, part.relation)

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from deepprooflog.kg.triples import Graph
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
-from deepprooflog.kg.walk.queries import Queries
+from deepprooflog.kg.walk.queries import WalkQueries
 from deepprooflog.kg.walk.rank import rank_open
 
 ITERATIONS = 40
@@ -111,7 +111,7 @@ class _Case:
 def _cases(
     model: WalkModel, facts: WalkGraph, graph: Graph, rows: Int64[np.ndarray, "n 3"], batch: int
 ) -> list[_Case]:
-    queries = Queries.of(graph, model.relations, rows, ("train", "valid"))
+    queries = WalkQueries.of(graph, model.relations, rows, ("train", "valid"))
     found = []
     for part in queries.batches(batch, facts.edges.key.device):
         score, weights = model.by_entity(facts, part.head, part.relation)

@@ -24,7 +24,7 @@ from torch import Tensor
 from deepprooflog.kg.triples import Graph
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
-from deepprooflog.kg.walk.queries import Queries, QueryBatch
+from deepprooflog.kg.walk.queries import QueryBatch, WalkQueries
 from deepprooflog.kg.walk.rank import rank_open
 from deepprooflog.learn import checkpoint
 from deepprooflog.learn.progress import Progress
@@ -111,7 +111,7 @@ class _Task:
         self, graph: Graph, model: WalkModel, facts: WalkGraph, training: WalkTraining
     ) -> None:
         self.graph, self.model, self.facts, self.training = graph, model, facts, training
-        self.queries = Queries.of(graph, graph.relations, graph.train, ("train",))
+        self.queries = WalkQueries.of(graph, graph.relations, graph.train, ("train",))
         rows = graph.valid if len(graph.valid) else graph.train
         if len(rows) > training.validation_size:
             draw = np.random.default_rng(training.seed)

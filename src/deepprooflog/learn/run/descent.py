@@ -17,7 +17,7 @@ from deepprooflog.learn.captured import CapturedStep
 from deepprooflog.learn.minibatch import BatchStream, Objective, descend
 from deepprooflog.learn.run.loop import Row, Trainer
 
-SHAPE: checkpoint.Shape = {
+SHAPE: checkpoint.EntryTypes = {
     "model": dict, "optimizer": dict, "order": Tensor, "total": float, "count": int,
 }  # fmt: skip
 

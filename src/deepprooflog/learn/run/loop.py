@@ -35,7 +35,7 @@ from deepprooflog.learn.interrupt import Stop, stopping
 from deepprooflog.learn.progress import Progress
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
-SHAPE: checkpoint.Shape = {
+SHAPE: checkpoint.EntryTypes = {
     "step": int, "since": int, "trainer": dict, "average": (dict, type(None)), "random": dict,
     "best": dict, "history": list, "seconds": float,
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 from deepprooflog.logic.arithmetic import Number, add, evaluate, number_term
 from deepprooflog.logic.builtins.registry import control
 from deepprooflog.logic.builtins.solutions import Finish, collect
-from deepprooflog.logic.machine import Frame, Machine, Site
+from deepprooflog.logic.machine import Continuation, Machine, Site
 from deepprooflog.logic.order import compare, sorted_terms, without_duplicates
 from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
 from deepprooflog.syntax.terms import NIL, Atom, Functor, Struct, Term, Var, deref, make_list
@@ -16,7 +16,7 @@ _COUNT = Atom("count")
 
 
 @control("aggregate_all", 3, guard=True, single=True)
-def aggregate_all(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def aggregate_all(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     spec, goal, result = args
     spec = deref(spec)
     if type(spec) is Var:
@@ -32,7 +32,7 @@ def aggregate_all(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
 
 
 def _unify(result: Term, aggregate: Any) -> Finish:
-    def finish(machine: Machine, found: list[Term], cont: Any) -> Frame | None:
+    def finish(machine: Machine, found: list[Term], cont: Any) -> Continuation | None:
         value = aggregate(machine, found)
         return cont if value is not None and machine.unify(result, value) else None
 

@@ -8,10 +8,10 @@ from deepprooflog.errors import PrologError
 from deepprooflog.logic.body import as_goal
 from deepprooflog.logic.builtins.registry import Solutions, control, det, holds_goals, nondet
 from deepprooflog.logic.machine import (
-    CUT,
+    CUT_SITE,
     LEAVE_CATCH,
-    Choice,
-    Frame,
+    ChoicePoint,
+    Continuation,
     Machine,
     Site,
     copy_term,
@@ -24,29 +24,29 @@ SOFT_IF = Functor("*->", 2)
 NOT = Functor("\\+", 1)
 
 
-def retry_goal(machine: Machine, choice: Choice) -> Frame | None:
+def retry_goal(machine: Machine, choice: ChoicePoint) -> Continuation | None:
     """Take the other branch: (…, next, goal, cut barrier, origin)."""
     _, _, cont, goal, barrier, origin = choice
     return machine.goal(goal, cont, barrier, origin)
 
 
-def retry_next(machine: Machine, choice: Choice) -> Frame | None:
+def retry_next(machine: Machine, choice: ChoicePoint) -> Continuation | None:
     """Go on with what follows: the goal inside a negation has failed."""
-    frame: Frame = choice[2]
+    frame: Continuation = choice[2]
     return frame
 
 
-def retry_fail(machine: Machine, choice: Choice) -> Frame | None:
+def retry_fail(machine: Machine, choice: ChoicePoint) -> Continuation | None:
     """A choice that only marks a place."""
     return None
 
 
-def _refute(machine: Machine, args: Any, cont: Any) -> Frame | None:
+def _refute(machine: Machine, args: Any, cont: Any) -> Continuation | None:
     del machine.choices[args[0] :]
     return None
 
 
-def _commit_softly(machine: Machine, args: Any, cont: Any) -> Frame | None:
+def _commit_softly(machine: Machine, args: Any, cont: Any) -> Continuation | None:
     # The condition keeps its own choices; only the else branch goes.
     choices, height = machine.choices, args[0]
     if len(choices) == height + 1:
@@ -54,7 +54,7 @@ def _commit_softly(machine: Machine, args: Any, cont: Any) -> Frame | None:
     else:
         _, mark, after, *_ = choices[height]
         choices[height] = (retry_fail, mark, after)
-    frame: Frame = cont
+    frame: Continuation = cont
     return frame
 
 
@@ -67,44 +67,44 @@ COMMIT_SOFTLY = Site(None, run=_commit_softly)
 
 
 @control(",", 2)
-def conjunction(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def conjunction(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     left, right, barrier = args
     rest = m.goal(right, cont, barrier, site.origin)  # type: ignore[arg-type]
     return m.goal(left, rest, barrier, site.origin)  # type: ignore[arg-type]
 
 
 @control("!", 0, single=True)
-def cut(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def cut(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     del m.choices[args[0] :]
-    frame: Frame = cont
+    frame: Continuation = cont
     return frame
 
 
 @control(";", 2)
-def disjunction(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def disjunction(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     left, right, barrier = args
     origin: Any = site.origin
     left = deref(left)
     height = len(m.choices)
     m.choices.append((retry_goal, len(m.trail), cont, right, barrier, origin))
     if type(left) is Struct and (left.functor is IF or left.functor is SOFT_IF):
-        commit = CUT if left.functor is IF else COMMIT_SOFTLY
+        commit = CUT_SITE if left.functor is IF else COMMIT_SOFTLY
         then = m.goal(left.args[1], cont, barrier, origin)
         return m.goal(left.args[0], (commit, (height,), then), height + 1, origin)
     return m.goal(left, cont, barrier, origin)
 
 
 @control("->", 2)
-def if_then(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def if_then(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     condition, then, barrier = args
     origin: Any = site.origin
     height = len(m.choices)
-    after = (CUT, (height,), m.goal(then, cont, barrier, origin))
+    after = (CUT_SITE, (height,), m.goal(then, cont, barrier, origin))
     return m.goal(condition, after, height, origin)
 
 
 @control("*->", 2)
-def soft_if_then(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def soft_if_then(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     condition, then, barrier = args
     origin: Any = site.origin
     return m.goal(condition, m.goal(then, cont, barrier, origin), len(m.choices), origin)
@@ -112,7 +112,7 @@ def soft_if_then(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
 
 @control("\\+", 1, guard=True, single=True)
 @control("not", 1, guard=True, single=True)
-def negation(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def negation(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     goal = as_goal(args[0])
     height = len(m.choices)
     m.choices.append((retry_next, len(m.trail), cont))
@@ -121,7 +121,7 @@ def negation(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
 
 
 @control("call", 1, 2, 3, 4, 5, 6, 7, 8)
-def call(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def call(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     goal = as_goal(add_arguments(args[0], args[1:]))
     origin: Any = site.origin
     return m.goal(goal, cont, len(m.choices), origin.user)
@@ -143,31 +143,31 @@ def add_arguments(closure: Term, extra: tuple[Term, ...]) -> Term:
 
 
 @control("once", 1, guard=True, single=True)
-def once(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def once(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     goal = as_goal(args[0])
     height = len(m.choices)
     origin: Any = site.origin
-    return m.goal(goal, (CUT, (height,), cont), height, origin.user)
+    return m.goal(goal, (CUT_SITE, (height,), cont), height, origin.user)
 
 
 @control("ignore", 1, guard=True, single=True)
-def ignore(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def ignore(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     goal = as_goal(args[0])
     height = len(m.choices)
     m.choices.append((retry_next, len(m.trail), cont))
     origin: Any = site.origin
-    return m.goal(goal, (CUT, (height,), cont), height + 1, origin.user)
+    return m.goal(goal, (CUT_SITE, (height,), cont), height + 1, origin.user)
 
 
 @control("forall", 2, guard=True, single=True)
-def forall(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def forall(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     condition, action = args
     counterexample = Struct(COMMA, (condition, Struct(NOT, (action,))))
     return negation(m, site, (counterexample,), cont)
 
 
 @control("catch", 3, guard=True)
-def catch(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def catch(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     goal, catcher, recovery = args
     origin: Any = site.origin
     height = len(m.choices)

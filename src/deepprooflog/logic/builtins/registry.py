@@ -18,13 +18,13 @@ from deepprooflog.logic import body
 from deepprooflog.syntax.terms import Functor
 
 if TYPE_CHECKING:
-    from deepprooflog.logic.machine import Frame, Machine, Site
+    from deepprooflog.logic.machine import Continuation, Machine, Site
 
 Test: TypeAlias = "Callable[[Machine, tuple[Any, ...]], bool]"
 QuickTest: TypeAlias = "Callable[[Machine, tuple[Any, ...]], bool | None]"
 Solutions: TypeAlias = "Generator[None, None, bool | None]"
 Enumerate: TypeAlias = "Callable[[Machine, tuple[Any, ...]], Solutions]"
-Construct: TypeAlias = "Callable[[Machine, Site, tuple[Any, ...], Any], Frame | None]"
+Construct: TypeAlias = "Callable[[Machine, Site, tuple[Any, ...], Any], Continuation | None]"
 
 DET: dict[Functor, Test] = {}
 NONDET: dict[Functor, Enumerate] = {}

@@ -9,7 +9,7 @@ from deepprooflog.logic.body import as_goal
 from deepprooflog.logic.builtins.registry import Solutions, control
 from deepprooflog.logic.builtins.terms import require_partial_list
 from deepprooflog.logic.clause import abstract
-from deepprooflog.logic.machine import Choice, Frame, Machine, Site, copy_term
+from deepprooflog.logic.machine import ChoicePoint, Continuation, Machine, Site, copy_term
 from deepprooflog.logic.order import note_ages, sort_key, sorted_terms, without_duplicates
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import (
@@ -26,10 +26,10 @@ _CARET = Functor("^", 2)
 _PAIR = Functor("-", 2)
 _WITNESS = "$witness"
 
-Finish = Callable[[Machine, list[Term], Any], "Frame | None"]
+Finish = Callable[[Machine, list[Term], Any], "Continuation | None"]
 
 
-def _collect(machine: Machine, args: Any, cont: Any) -> Frame | None:
+def _collect(machine: Machine, args: Any, cont: Any) -> Continuation | None:
     template, found = args
     found.append(copy_term(template))
     return None
@@ -40,7 +40,7 @@ COLLECT = Site(None, run=_collect)
 
 def collect(
     m: Machine, site: Site, template: Term, goal: Term, cont: Any, finish: Finish
-) -> Frame | None:
+) -> Continuation | None:
     """Run the goal to its end, keep a copy of the template for each solution, then `finish`."""
     goal = as_goal(goal)
     found: list[Term] = []
@@ -50,44 +50,44 @@ def collect(
     return m.goal(goal, (COLLECT, (template, found), cont), height + 1, origin.user)
 
 
-def _finish(machine: Machine, choice: Choice) -> Frame | None:
+def _finish(machine: Machine, choice: ChoicePoint) -> Continuation | None:
     _, _, cont, found, finish = choice
-    frame: Frame | None = finish(machine, found, cont)
+    frame: Continuation | None = finish(machine, found, cont)
     return frame
 
 
 @control("findall", 3, guard=True, single=True)
-def findall(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def findall(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     template, goal, result = args
     require_partial_list(result)
 
-    def finish(machine: Machine, found: list[Term], cont: Any) -> Frame | None:
+    def finish(machine: Machine, found: list[Term], cont: Any) -> Continuation | None:
         return cont if machine.unify(result, make_list(found)) else None
 
     return collect(m, site, template, goal, cont, finish)
 
 
 @control("findall", 4, guard=True, single=True)
-def findall_tail(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def findall_tail(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     template, goal, result, tail = args
 
-    def finish(machine: Machine, found: list[Term], cont: Any) -> Frame | None:
+    def finish(machine: Machine, found: list[Term], cont: Any) -> Continuation | None:
         return cont if machine.unify(result, make_list(found, tail)) else None
 
     return collect(m, site, template, goal, cont, finish)
 
 
 @control("bagof", 3, guard=True)
-def bagof(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def bagof(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     return _bag(m, site, args, cont, as_set=False)
 
 
 @control("setof", 3, guard=True)
-def setof(m: Machine, site: Site, args: Any, cont: Any) -> Frame | None:
+def setof(m: Machine, site: Site, args: Any, cont: Any) -> Continuation | None:
     return _bag(m, site, args, cont, as_set=True)
 
 
-def _bag(m: Machine, site: Site, args: Any, cont: Any, as_set: bool) -> Frame | None:
+def _bag(m: Machine, site: Site, args: Any, cont: Any, as_set: bool) -> Continuation | None:
     template, goal, result = args
     require_partial_list(result)
     bound: list[Term] = [template]
@@ -99,7 +99,7 @@ def _bag(m: Machine, site: Site, args: Any, cont: Any, as_set: bool) -> Frame | 
     free = [v for v in variables(goal) if v not in excluded]
     witness: Term = Struct(Functor(_WITNESS, len(free)), tuple(free)) if free else NIL
 
-    def finish(machine: Machine, found: list[Term], cont: Any) -> Frame | None:
+    def finish(machine: Machine, found: list[Term], cont: Any) -> Continuation | None:
         if not found:
             return None
         pairs = [t.args for t in found if type(t) is Struct]
