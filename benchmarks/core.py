@@ -26,7 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import deepprooflog as dpl
 from deepprooflog.logic.body import conjunction
 from deepprooflog.logic.query import parse_query
-from deepprooflog.logic.solver import Solver
+from deepprooflog.logic.solver.solver import Solver
 
 HMM_SLP = """
 0.6 :: init(s1). 0.4 :: init(s2).

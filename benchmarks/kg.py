@@ -26,12 +26,12 @@ import numpy as np
 import torch
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.negatives import corruptions, training_negatives
-from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import ExploreLimits, Prover
-from deepprooflog.kg.rules import Rules, read_rules
-from deepprooflog.kg.triples import SIDES, Graph
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.rules import Rules, read_rules
+from deepprooflog.kg.data.triples import SIDES, Graph
+from deepprooflog.kg.kge.negatives import corruptions, training_negatives
+from deepprooflog.kg.prove.program import database_of, program_of
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.learn.rollout import collect
 from deepprooflog.logic.program import Program
 from deepprooflog.mdp.environment import Environment, Queries, reset
@@ -39,8 +39,8 @@ from deepprooflog.mdp.policy import Policy
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.index import build_index, gather_facts
 from deepprooflog.relational.layers import explore
-from deepprooflog.relational.sweep import provable
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.relational.sweeps.sweep import provable
+from deepprooflog.score.embedding.embedding import Embedding
 
 SECTIONS = ("steps", "candidates", "goals", "facts")
 DIMENSION = 64  # the paper's

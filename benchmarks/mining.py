@@ -18,7 +18,7 @@ import time
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.folder import find_graph, read_graph
+from deepprooflog.kg.data.folder import find_graph, read_graph
 from deepprooflog.kg.mining.miner import mine
 from deepprooflog.syntax.terms import Struct, Var
 

@@ -24,12 +24,12 @@ from torch import Tensor, nn
 
 import deepprooflog as dpl
 from deepprooflog.graph.explore import explore
-from deepprooflog.infer.likely import By
+from deepprooflog.infer.answers.predict import By
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start
-from deepprooflog.recipes.addition import pictures, program, tensor
-from deepprooflog.recipes.lenet import lenet, small_net
-from deepprooflog.recipes.sums import consecutive
+from deepprooflog.recipes.addition.lenet import lenet, small_net
+from deepprooflog.recipes.addition.sums import consecutive
+from deepprooflog.recipes.addition.task import pictures, program, tensor
 
 
 def reader(images: Tensor, labels: Tensor, steps: int) -> nn.Sequential:

@@ -28,9 +28,9 @@ import torch
 from torch import Tensor, nn
 
 import deepprooflog as dpl
-from deepprooflog.logic.watch import resident
-from deepprooflog.recipes.addition import program
-from deepprooflog.recipes.lenet import lenet
+from deepprooflog.logic.limits.watch import resident
+from deepprooflog.recipes.addition.lenet import lenet
+from deepprooflog.recipes.addition.task import program
 
 THREE = """
 nn(lenet, [X], D, 0..9) :: digit(X, D).

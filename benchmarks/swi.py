@@ -23,7 +23,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import deepprooflog as dpl
-from deepprooflog.logic.solver import Solver
+from deepprooflog.logic.solver.solver import Solver
 from deepprooflog.syntax.reader import read_term
 
 ENOUGH = 0.25

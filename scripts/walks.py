@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from deepprooflog.device import find_device
-from deepprooflog.kg.folder import read_graph
+from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.walk.model import walk_graph
 from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
 from deepprooflog.kg.walk.rank import rank_open

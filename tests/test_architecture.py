@@ -136,6 +136,45 @@ def test_importing_it_loads_no_torch(part: str) -> None:
     assert run.stdout.split() == ["False"]
 
 
+# Folders that call each other: the step runs guards in the solver, whose builtins resolve goals; a
+# proof offers its renderings; tasks are listed above what they share.
+TOGETHER = ("logic", "proof", "recipes")
+
+
+def folder_of(module: str) -> str:
+    """The folder below a part that a module is in: infer.cycles for infer.cycles.wide."""
+    parts = module.split(".")[1:]
+    inner = len(parts) > 1 and (PACKAGE / parts[0] / parts[1]).is_dir()
+    return ".".join(parts[:2]) if inner else parts[0]
+
+
+def test_folders_stand_in_an_order() -> None:
+    """Within a part, no folder imports another that imports it, directly or through others."""
+    above: dict[str, set[str]] = {}
+    for path in INNER:
+        own = folder_of(name_of(path))
+        for _, module in imports(path):
+            if module.startswith("deepprooflog.") and part_of(module) == own.split(".")[0]:
+                above.setdefault(own, set()).add(folder_of(module))
+    for start in above:
+        if start.split(".")[0] in TOGETHER:
+            continue
+        met, todo = set(), sorted(above[start] - {start})
+        while todo:
+            here = todo.pop()
+            assert here != start, f"{start} imports folders that import it"
+            if here not in met:
+                met.add(here)
+                todo += sorted(above.get(here, set()) - {here})
+
+
+@pytest.mark.parametrize("part", sorted({part_of(name_of(path)) for path in INNER}))
+def test_a_folder_can_be_looked_over(part: str) -> None:
+    """At most 26 modules in a row: more want folders."""
+    for folder in [PACKAGE / part, *(PACKAGE / part).glob("*/")]:
+        assert len(list(folder.glob("*.py"))) <= 26, f"{folder} is a long list"
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_a_file_is_one_idea(path: Path) -> None:
     """Up to about 400 lines, and a name that says which idea."""

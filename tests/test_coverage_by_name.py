@@ -13,12 +13,21 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "deepprooflog"
 BY_NAME = ("cli", "builtins")
 THROUGH_OTHERS = {
-    *("__main__", "addition_query", "backward", "bank", "begin", "blame", "build"),
+    *("__main__", "query", "backward", "bank", "begin", "error_site", "build"),
     *("calls", "control", "encoders", "examples", "frontier", "gather", "interpret", "interrupt"),
-    *("find", "layout", "logistic", "match", "memo", "newton", "order_body"),
-    *("parser", "precise", "prediction", "proofs", "raise_iso", "reach", "refusals", "rescale"),
-    *("resolve", "rule_formats", "scalars", "slack", "termlevels", "terms", "trainable", "trials"),
-    *("upper", "values", "weigh"),
+    *("prior", "layout", "logistic", "match", "memo", "newton", "body_order"),
+    *("parser", "precise", "prediction", "proofs", "iso_errors", "reach", "step_errors", "rescale"),
+    *(
+        "resolve",
+        "rule_formats",
+        "tensorboard",
+        "slack",
+        "term_levels",
+        "terms",
+        "trainable",
+        "trials",
+    ),
+    *("upper_bound", "values", "weigh"),
 }
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError, SyntaxProblem
-from deepprooflog.kg.notice import DataNotice
-from deepprooflog.learn.progress import Progress
+from deepprooflog.kg.data.notice import DataNotice
+from deepprooflog.learn.run.progress import Progress
 from deepprooflog.terminal import Own, Screen, columns, json_visible, visible
 
 ANY = st.text(st.characters(), max_size=40)

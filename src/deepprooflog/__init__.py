@@ -29,10 +29,10 @@ from deepprooflog.errors import (
     ProofLogError,
     SyntaxProblem,
 )
-from deepprooflog.infer.sample import Sample
+from deepprooflog.infer.particles.sample import Sample
 from deepprooflog.infer.success import Success
-from deepprooflog.logic.budget import Budget
-from deepprooflog.logic.goals import GoalBatch, goals
+from deepprooflog.logic.goal_batch import GoalBatch, goals
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query, goal
 from deepprooflog.proof.prediction import Prediction
@@ -40,7 +40,7 @@ from deepprooflog.proof.tree import Proof
 
 if TYPE_CHECKING:
     from deepprooflog import kg
-    from deepprooflog.infer.batch import Compiled
+    from deepprooflog.infer.batches.batch import Compiled
     from deepprooflog.learn import History, Loss, fit, losses
     from deepprooflog.learn.ppo import Ppo, ppo
     from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from deepprooflog.model import Model
     from deepprooflog.recipes.tasks import load
     from deepprooflog.score.clause_weights import ClauseWeights
-    from deepprooflog.score.embedding import Embedding
-    from deepprooflog.score.leftmost import Leftmost
+    from deepprooflog.score.embedding.embedding import Embedding
+    from deepprooflog.score.embedding.leftmost import Leftmost
     from deepprooflog.score.network import Network
     from deepprooflog.score.scorer import Scorer, Unit
 
@@ -109,7 +109,7 @@ __all__ = [
 
 # What needs torch is loaded when it is first asked for: labels alone do without.
 _LAZY = {
-    "Compiled": "deepprooflog.infer.batch",
+    "Compiled": "deepprooflog.infer.batches.batch",
     "History": "deepprooflog.learn",
     "Loss": "deepprooflog.learn",
     "fit": "deepprooflog.learn",
@@ -120,8 +120,8 @@ _LAZY = {
     "reinforce_loss": "deepprooflog.learn.reinforce",
     "smc_loss": "deepprooflog.learn.smc",
     "ClauseWeights": "deepprooflog.score.clause_weights",
-    "Embedding": "deepprooflog.score.embedding",
-    "Leftmost": "deepprooflog.score.leftmost",
+    "Embedding": "deepprooflog.score.embedding.embedding",
+    "Leftmost": "deepprooflog.score.embedding.leftmost",
     "Model": "deepprooflog.model",
     "Network": "deepprooflog.score.network",
     "Scorer": "deepprooflog.score.scorer",

@@ -13,16 +13,16 @@ from dataclasses import replace
 from fractions import Fraction
 
 from deepprooflog.errors import Notice
-from deepprooflog.infer.likely import STEPS, By
+from deepprooflog.infer.answers.predict import STEPS, By
 from deepprooflog.infer.method import Method
 from deepprooflog.infer.success import Success
 from deepprooflog.logic.answers import bindings_text, probability
 from deepprooflog.logic.body import conjunction
-from deepprooflog.logic.budget import Budget, Spending
+from deepprooflog.logic.limits.budget import Budget, Spending
+from deepprooflog.logic.limits.watch import resident, watched
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.logic.solver import Solver
-from deepprooflog.logic.watch import resident, watched
+from deepprooflog.logic.solver.solver import Solver
 from deepprooflog.proof.prediction import Prediction
 from deepprooflog.questions import Questions
 from deepprooflog.score.fixed import Weigh, fixed_weights

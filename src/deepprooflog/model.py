@@ -20,21 +20,21 @@ from torch import Tensor, nn
 from deepprooflog.errors import ModelError, Notice
 from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.goalgraph import GoalGraph
-from deepprooflog.infer.bank import tensor_of
-from deepprooflog.infer.batch import Compiled, batch_log_prob, compile_batch
-from deepprooflog.infer.likely import STEPS, By
+from deepprooflog.infer.answers.predict import STEPS, By
+from deepprooflog.infer.batches.bank import tensor_of
+from deepprooflog.infer.batches.batch import Compiled, batch_log_prob, compile_batch
+from deepprooflog.infer.batches.selection import Select, selection
 from deepprooflog.infer.method import Method
-from deepprooflog.infer.sample import Sample, sample
-from deepprooflog.infer.selection import Select, selection
+from deepprooflog.infer.particles.sample import Sample, sample
 from deepprooflog.infer.success import ABOVE_ONE, OVERLAP_HINT, Success, check_one
+from deepprooflog.logic.analysis.overlap import overlaps
 from deepprooflog.logic.answers import probability
-from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.goals import GoalBatch
-from deepprooflog.logic.overlap import overlaps
+from deepprooflog.logic.goal_batch import GoalBatch
+from deepprooflog.logic.limits.budget import Budget
+from deepprooflog.logic.limits.watch import PRESERVED, watched
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.logic.watch import PRESERVED, watched
 from deepprooflog.proof.prediction import Prediction
 from deepprooflog.proof.tree import Proof
 from deepprooflog.questions import Questions

@@ -14,10 +14,10 @@ from fractions import Fraction
 from deepprooflog.errors import BudgetExceeded, ProgramError
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
+from deepprooflog.infer.answers.predict import By, likely_answers
 from deepprooflog.infer.best import best_derivation
-from deepprooflog.infer.likely import By, likely_answers
+from deepprooflog.infer.graphs.semiring import FractionSemiring, evaluate
 from deepprooflog.infer.method import Method
-from deepprooflog.infer.semiring import FractionSemiring, evaluate
 from deepprooflog.infer.success import (
     Success,
     answer_weights,
@@ -26,13 +26,13 @@ from deepprooflog.infer.success import (
     success,
 )
 from deepprooflog.logic.answers import log_answers
-from deepprooflog.logic.budget import Budget
-from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.limits.budget import Budget
+from deepprooflog.logic.limits.gc_pause import gc_paused
+from deepprooflog.logic.limits.watch import watched
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
-from deepprooflog.logic.watch import watched
 from deepprooflog.proof.build import Derivation, build_proof
 from deepprooflog.proof.prediction import Prediction, prediction
 from deepprooflog.proof.tree import Proof

@@ -120,7 +120,7 @@ def test_runs_have_budgets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """The watchdog ends what takes longer, with one message; what is quicker is answered."""
-    monkeypatch.setattr("deepprooflog.logic.watch.GRACE", -1.0)
+    monkeypatch.setattr("deepprooflog.logic.limits.watch.GRACE", -1.0)
     command, *query = arguments
     status = main([command, run, *query, "--max-seconds", "0.001", "--max-memory", "2GB"])
     err = capsys.readouterr().err

@@ -33,8 +33,8 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, obje
 def digit_probabilities(run: str, numbers: list[int]) -> np.ndarray:
     """The network's own distributions for some test pictures."""
     from deepprooflog.learn.run.folder import open_run
-    from deepprooflog.recipes.addition import pictures, tensor
-    from deepprooflog.recipes.addition_run import trained
+    from deepprooflog.recipes.addition.run import trained
+    from deepprooflog.recipes.addition.task import pictures, tensor
 
     model, options = trained(open_run(Path(run)))
     model.eval()

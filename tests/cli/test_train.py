@@ -104,7 +104,7 @@ def test_folders_that_are_not_for_training(capsys: pytest.CaptureFixture[str]) -
 def test_missing_data(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from deepprooflog.recipes.addition import pictures
+    from deepprooflog.recipes.addition.task import pictures
 
     pictures.cache_clear()
     monkeypatch.setenv("DEEPPROOFLOG_DATA", str(tmp_path / "empty"))

@@ -11,10 +11,10 @@ import pytest
 from deepprooflog.data import unpack
 from deepprooflog.data.idx import read_idx
 from deepprooflog.errors import DataError
-from deepprooflog.kg.domains import read_domains
-from deepprooflog.kg.reading import read_text, read_triples
-from deepprooflog.kg.rules import read_rules
-from deepprooflog.kg.triples import graph_of
+from deepprooflog.kg.data.domains import read_domains
+from deepprooflog.kg.data.reading import read_text, read_triples
+from deepprooflog.kg.data.rules import read_rules
+from deepprooflog.kg.data.triples import graph_of
 
 CAP = 1_000_000
 

@@ -178,7 +178,7 @@ def _model(ask: str) -> Callable[[str, str, dpl.Budget], object]:
 
 
 def _read(text: str, goal: str, budget: dpl.Budget) -> object:
-    from deepprooflog.logic.watch import watched
+    from deepprooflog.logic.limits.watch import watched
 
     with watched(budget):
         return dpl.Program(text)

@@ -10,11 +10,11 @@ import shutil
 from contextlib import redirect_stderr
 
 from deepprooflog.errors import PrologError, ProofLogError
-from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.builtins import known_functors
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.raise_iso import ERROR
-from deepprooflog.logic.solver import Solver
+from deepprooflog.logic.solver.iso_errors import ERROR
+from deepprooflog.logic.solver.solver import Solver
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Struct, Term, is_acyclic, make_list, struct
 from deepprooflog.syntax.writer import write_term

@@ -16,10 +16,9 @@ from deepprooflog.errors import ProofLogError
 from deepprooflog.kg.belief import prior
 from deepprooflog.kg.data import snapshot
 from deepprooflog.kg.model import open_graph_model
-from deepprooflog.learn import checkpoint
-from deepprooflog.learn.run import loop
+from deepprooflog.learn.run import checkpoint, loop
 from deepprooflog.learn.run.folder import open_run
-from deepprooflog.recipes import addition_run
+from deepprooflog.recipes.addition import run as addition_run
 from fuzz.damage import damaged
 from fuzz.rounds import Rounds, Tally
 from fuzz.small_runs import SmallRun, copy_of, small_runs

@@ -13,8 +13,8 @@ from typing import Any
 
 from deepprooflog.data.whole import sealed_json
 from deepprooflog.errors import ProofLogError
-from deepprooflog.learn.options import option_fields, sections
-from deepprooflog.learn.settings import assignments
+from deepprooflog.learn.run.options import option_fields, sections
+from deepprooflog.learn.run.settings import assignments
 from deepprooflog.recipes.begin import begin
 from deepprooflog.recipes.recipe import read_recipe, shipped
 from deepprooflog.recipes.tasks import TASKS
@@ -62,7 +62,8 @@ Absurd = tuple[str, Callable[[], object]]
 
 def resolved(name: str, given: dict[str, Any]) -> object:
     """The options of a recipe under these settings."""
-    from deepprooflog.recipes import addition_options, kg_options
+    from deepprooflog.recipes.addition import options as addition_options
+    from deepprooflog.recipes.graph import options as kg_options
 
     recipe = read_recipe(name)
     resolve = {"kg": kg_options.resolve, "mnist-addition": addition_options.resolve}
@@ -141,7 +142,7 @@ def _configuration(draw: random.Random, base: Path) -> Absurd:
     (path / "config.json").write_text(text, encoding="utf-8")
 
     def run() -> None:
-        from deepprooflog.recipes import addition_options
+        from deepprooflog.recipes.addition import options as addition_options
 
         with begin(
             "digits-addition", {}, path, True, task="mnist-addition",

@@ -14,24 +14,24 @@ from typing import Any
 import torch
 
 from deepprooflog.errors import ProofLogError
-from deepprooflog.kg.exact_learner import ExactObjective, exact_loop
-from deepprooflog.kg.exact_options import ExactOptions
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.kge_models import make_model
-from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.kge_training import kge_loop
-from deepprooflog.kg.options import GraphOptions
-from deepprooflog.kg.ppo_learner import PpoTrainer, ppo_loop
-from deepprooflog.kg.ppo_options import PpoOptions
-from deepprooflog.kg.setup import make_prover, read_sources, theory_of
-from deepprooflog.learn import checkpoint
-from deepprooflog.learn.progress import Progress
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.kg.kge.table import make_model
+from deepprooflog.kg.kge.training import kge_loop
+from deepprooflog.kg.learn.exact_learner import ExactObjective, exact_loop
+from deepprooflog.kg.learn.exact_options import ExactOptions
+from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.kg.learn.ppo_learner import PpoTrainer, ppo_loop
+from deepprooflog.kg.learn.ppo_options import PpoOptions
+from deepprooflog.kg.learn.setup import make_prover, read_sources, theory_of
+from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.learn.run.loop import Loop
-from deepprooflog.learn.settings import options_from
-from deepprooflog.recipes.addition import look, objective, prepare
-from deepprooflog.recipes.addition_options import AdditionOptions
-from deepprooflog.recipes.training import Training, TrainingTask
+from deepprooflog.learn.run.progress import Progress
+from deepprooflog.learn.run.settings import options_from
+from deepprooflog.recipes.addition.options import AdditionOptions
+from deepprooflog.recipes.addition.task import look, objective, prepare
+from deepprooflog.recipes.addition.training import Training, TrainingTask
 from fuzz.rounds import Rounds, Tally
 
 PROMISE = "a checkpoint with a wrong entry is refused, or is trained on without an error"

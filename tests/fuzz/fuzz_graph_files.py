@@ -12,11 +12,11 @@ from pathlib import Path
 
 from deepprooflog.data.idx import read_idx
 from deepprooflog.errors import ProofLogError
-from deepprooflog.kg.domains import read_domains
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.program import program_of
-from deepprooflog.kg.reading import SHIPPED, read_triples
-from deepprooflog.kg.rules import read_rules, unknown_relations
+from deepprooflog.kg.data.domains import read_domains
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.reading import SHIPPED, read_triples
+from deepprooflog.kg.data.rules import read_rules, unknown_relations
+from deepprooflog.kg.prove.program import program_of
 from fuzz.damage import damaged
 from fuzz.rounds import Rounds, Tally
 

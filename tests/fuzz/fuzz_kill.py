@@ -11,8 +11,7 @@ import time
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from deepprooflog.learn import checkpoint
-from deepprooflog.learn.run import loop
+from deepprooflog.learn.run import checkpoint, loop
 from fuzz.fuzz_checkpoints import same
 from fuzz.rounds import Rounds, Tally
 from fuzz.small_runs import VILLAGE

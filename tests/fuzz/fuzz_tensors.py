@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 import deepprooflog as dpl
-from deepprooflog.infer.particles import Arena
-from deepprooflog.infer.paths import Form, arenas
+from deepprooflog.infer.particles.arena import Arena
+from deepprooflog.infer.particles.prepare import Form, arenas
 from deepprooflog.learn.smc import paths, smc_log_prob
 from fuzz.rounds import Rounds, Tally
 from fuzz.tensor_terms import (

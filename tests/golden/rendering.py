@@ -9,17 +9,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 
-from deepprooflog.graph.flat import Flat, flatten
-from deepprooflog.graph.macro import TRUE_TARGET, Template, Templates, Way
-from deepprooflog.graph.pattern import Fill
-from deepprooflog.graph.unfold import Instances, unfold
-from deepprooflog.graph.way_table import LABEL, NONE, Unfolded, unfolded_rows
-from deepprooflog.infer.chain import ONE_ENTRY, ZERO_ENTRY, Chains, find_chains
-from deepprooflog.infer.shapes import SharedGraph, find_shapes
-from deepprooflog.logic.budget import Budget
+from deepprooflog.graph.unfold.flat import Flat, flatten
+from deepprooflog.graph.unfold.pattern import Fill
+from deepprooflog.graph.unfold.template import TRUE_TARGET, Template, Templates, Way
+from deepprooflog.graph.unfold.unfold import Instances, unfold
+from deepprooflog.graph.unfold.way_table import LABEL, NONE, Unfolded, unfolded_rows
+from deepprooflog.infer.batches.chain import ONE_ENTRY, ZERO_ENTRY, Chains, find_chains
+from deepprooflog.infer.batches.shapes import SharedGraph, find_shapes
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Neural
 from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.resolve import start
 from deepprooflog.syntax.terms import Struct, Term
 from deepprooflog.syntax.writer import write_term

@@ -12,14 +12,14 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog import Budget, Program
-from deepprooflog.graph import kept
-from deepprooflog.graph.kept import kept_templates
-from deepprooflog.graph.macro import Template, Templates, TemplateStore
-from deepprooflog.graph.unfold import unfold
-from deepprooflog.graph.way_table import unfolded_rows
+from deepprooflog.graph.unfold import kept
+from deepprooflog.graph.unfold.kept import kept_templates
+from deepprooflog.graph.unfold.template import Template, Templates, TemplateStore
+from deepprooflog.graph.unfold.unfold import unfold
+from deepprooflog.graph.unfold.way_table import unfolded_rows
 from deepprooflog.logic.goal import Interner
+from deepprooflog.logic.limits.watch import Overrun
 from deepprooflog.logic.resolve import start
-from deepprooflog.logic.watch import Overrun
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Struct
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from deepprooflog import Budget, Program
-from deepprooflog.graph.links import Links, find_links
-from deepprooflog.graph.macro import Templates
-from deepprooflog.graph.unfold import unfold
-from deepprooflog.graph.way_table import Unfolded, unfolded_rows
+from deepprooflog.graph.unfold.links import Links, find_links
+from deepprooflog.graph.unfold.template import Templates
+from deepprooflog.graph.unfold.unfold import unfold
+from deepprooflog.graph.unfold.way_table import Unfolded, unfolded_rows
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start
 

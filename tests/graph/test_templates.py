@@ -7,7 +7,7 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog import Budget, Program, Query
-from deepprooflog.graph.templates import Bundle, bundle, renumber
+from deepprooflog.graph.bundles import Bundle, bundle, renumber
 from deepprooflog.syntax.terms import Slot, Struct, make_list, struct
 from logic.stepping import goal_text
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deepprooflog.infer.cycle import CycleSteps, close_cycle, rounding_error
-from deepprooflog.infer.elimination import NoLimit, solve_transposed
-from deepprooflog.infer.ordering import order_states
-from deepprooflog.infer.scalar import OutOfRange, eliminate
-from deepprooflog.infer.wide import from_log, to_log
+from deepprooflog.infer.cycles.component import CycleSteps, close_cycle, rounding_error
+from deepprooflog.infer.cycles.elimination import NoLimit, solve_transposed
+from deepprooflog.infer.cycles.ordering import order_states
+from deepprooflog.infer.cycles.scalar import OutOfRange, eliminate
+from deepprooflog.infer.cycles.wide import from_log, to_log
 from infer.random_cycles import System, dense_solution, draw_system, log_fraction
 
 

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from deepprooflog.infer.ending import best_of, log_weight
+from deepprooflog.infer.answers.ending import best_of, log_weight
 from deepprooflog.syntax.reader import read_term
 from infer.weighed import DRAWS, weighed
 

@@ -15,9 +15,9 @@ import deepprooflog as dpl
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.infer.exact import layered as layers_of
-from deepprooflog.infer.exact import log_values
-from deepprooflog.infer.semiring import LogSemiring, evaluate
+from deepprooflog.infer.graphs.exact import layered as layers_of
+from deepprooflog.infer.graphs.exact import log_values
+from deepprooflog.infer.graphs.semiring import LogSemiring, evaluate
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start
 from programs.labelled import Labelled, chain_values, chains, derivations, layered, reaching

@@ -16,9 +16,9 @@ from torch.autograd import gradcheck
 import deepprooflog as dpl
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.infer.exact import layered, log_values
-from deepprooflog.infer.tabled import tabulate
-from deepprooflog.infer.tabled_grad import tabled_log_values
+from deepprooflog.infer.graphs.exact import layered, log_values
+from deepprooflog.infer.tables.gradient import tabled_log_values
+from deepprooflog.infer.tables.tabled import tabulate
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start
 from deepprooflog.score.fixed import fixed_weights

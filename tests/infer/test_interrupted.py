@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import deepprooflog as dpl
-from deepprooflog.logic.budget import BudgetExceeded
+from deepprooflog.logic.limits.budget import BudgetExceeded
 
 SEARCHES = ("explore.py", "tabled.py", "foremost.py", "prefixes.py", "goal.py", "sample.py")
 

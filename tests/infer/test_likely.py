@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import deepprooflog as dpl
 from deepprooflog.graph.explore import explore
-from deepprooflog.infer.ending import best_of, ending_in, log_weight
-from deepprooflog.infer.moves import Moves
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.infer.answers.ending import best_of, ending_in, log_weight
+from deepprooflog.infer.answers.moves import Moves
+from deepprooflog.score.embedding.embedding import Embedding
 
 Word = tuple[str, ...]
 

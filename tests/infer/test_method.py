@@ -19,7 +19,7 @@ import deepprooflog as dpl
 from deepprooflog.graph.explore import RECURSION, Exploration
 from deepprooflog.infer import method as module
 from deepprooflog.infer.method import FIRST, NARROW, Method, Solvable, write_down
-from deepprooflog.infer.tabled import Tabulation
+from deepprooflog.infer.tables.tabled import Tabulation
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start
 from oracles.nltk_oracle import Production, as_dcg, parse_probability

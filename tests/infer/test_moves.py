@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from deepprooflog.infer.moves import BindsNothing, Moves, agree, log_add
+from deepprooflog.infer.answers.moves import BindsNothing, Moves, agree, log_add
 from deepprooflog.syntax.reader import read_term
 from infer.weighed import DRAWS, weighed
 

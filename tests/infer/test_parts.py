@@ -7,9 +7,9 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog import Budget, Program
-from deepprooflog.graph.templates import place_tensors
-from deepprooflog.infer.unfolded_part import may_unfold, unfold_queries, unfolded_parts
-from deepprooflog.infer.written_part import GraphPart, TabledPart, selected
+from deepprooflog.graph.bundles import place_tensors
+from deepprooflog.infer.batches.unfolded_part import may_unfold, unfold_queries, unfolded_parts
+from deepprooflog.infer.batches.written_part import GraphPart, TabledPart, selected
 
 TEXT = """
 nn(net, [X], D, 0..2) :: digit(X, D).

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deepprooflog as dpl
-from deepprooflog.infer.polynomial import System, blocks, gradient, solve
+from deepprooflog.infer.tables.polynomial import System, blocks, gradient, solve
 from deepprooflog.logic.choice import Choice, WeightSource
 
 ANY = Choice(WeightSource.ONE)

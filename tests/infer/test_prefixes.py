@@ -7,8 +7,8 @@ from itertools import islice, product
 
 import pytest
 
-from deepprooflog.infer.moves import Moves
-from deepprooflog.infer.prefixes import Decision, PrefixSearch, Spent, answer_of, substitute
+from deepprooflog.infer.answers.moves import Moves
+from deepprooflog.infer.answers.prefixes import Decision, PrefixSearch, Spent, answer_of, substitute
 from deepprooflog.syntax.terms import Functor, Struct, Var
 from deepprooflog.syntax.writer import write_term
 from infer.weighed import DRAWS, LISTS, weighed

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 import deepprooflog as dpl
-from deepprooflog.infer.sample import Sample
+from deepprooflog.infer.particles.sample import Sample
 from deepprooflog.syntax.writer import write_term
 
 N = 4000

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 import deepprooflog as dpl
-from deepprooflog.infer.particles import (
+from deepprooflog.infer.particles.arena import (
     Arena,
     effective_size,
     groups,
     steps_ahead,
     systematic,
 )
-from deepprooflog.infer.paths import Form, arenas
-from deepprooflog.infer.smc import Survivors, smc
+from deepprooflog.infer.particles.prepare import Form, arenas
+from deepprooflog.infer.particles.smc import Survivors, smc
 from deepprooflog.learn.smc import paths, smc_log_prob, smc_loss
 
 RUNS = 1500

@@ -8,9 +8,9 @@ import random
 import pytest
 import torch
 
-from deepprooflog.infer.polynomial import System
-from deepprooflog.infer.tabled import ONE
-from deepprooflog.infer.tabled_levels import level_log_values, levels_of
+from deepprooflog.infer.tables.levels import level_log_values, levels_of
+from deepprooflog.infer.tables.polynomial import System
+from deepprooflog.infer.tables.tabled import ONE
 
 
 def drawn(rng: random.Random) -> System:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import deepprooflog as dpl
 from deepprooflog.graph.explore import Exploration, explore
 from deepprooflog.infer.method import write_down
-from deepprooflog.infer.polynomial import solve
-from deepprooflog.infer.tabled import Tabulation, tabulate
+from deepprooflog.infer.tables.polynomial import solve
+from deepprooflog.infer.tables.tabled import Tabulation, tabulate
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.resolve import start
 from deepprooflog.score.fixed import fixed_weights

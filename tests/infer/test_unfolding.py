@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deepprooflog as dpl
-from deepprooflog.infer.batch import Compiled
+from deepprooflog.infer.batches.batch import Compiled
 
 ADDITION = """
 nn(digit_net, [X], D, 0..9) :: digit(X, D).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.infer.likely import Weighed
+from deepprooflog.infer.answers.predict import Weighed
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import start

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from deepprooflog.errors import ModelError, ProgramError
-from deepprooflog.kg.believe import Belief, with_belief
-from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.kge_rotate import RotatE
+from deepprooflog.kg.belief.believe import Belief, with_belief
+from deepprooflog.kg.belief.calibration import Calibration
+from deepprooflog.kg.kge.rotate import RotatE
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.logic.resolve import start, successors

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import DataError, ModelError
-from deepprooflog.kg.calibration import Calibration, calibrate, fit_platt
-from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_rotate import RotatE
-from deepprooflog.kg.negatives import uniform_corruptions
+from deepprooflog.kg.belief.calibration import Calibration, calibrate, fit_platt
+from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.kge.negatives import uniform_corruptions
+from deepprooflog.kg.kge.rotate import RotatE
 
 
 def labelled(n: int, slope: float, offset: float, seed: int) -> tuple[Tensor, Tensor]:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.domains import Candidates, domain_of, parse_domains, read_domains
-from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.kg.data.domains import Candidates, domain_of, parse_domains, read_domains
+from deepprooflog.kg.data.triples import Graph, graph_of
 
 
 @pytest.fixture

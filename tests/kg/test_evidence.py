@@ -14,11 +14,11 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.calibration import Calibration, calibrate, fit_platt
-from deepprooflog.kg.evidence import Evidence
-from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_rotate import RotatE
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.belief.calibration import Calibration, calibrate, fit_platt
+from deepprooflog.kg.belief.evidence import Evidence
+from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.kge.rotate import RotatE
 
 ENTITIES, RELATIONS = 6, 3
 TRIPLE = st.tuples(

@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 import deepprooflog as dpl
-from deepprooflog.kg.depth import depths
-from deepprooflog.kg.exact_learner import ranking_losses, train_exact
-from deepprooflog.kg.exact_options import ExactOptions
-from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import ExploreLimits, Prover
-from deepprooflog.kg.rules import parse_rules
-from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.kg.data.rules import parse_rules
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.learn.exact_learner import ranking_losses, train_exact
+from deepprooflog.kg.learn.exact_options import ExactOptions
+from deepprooflog.kg.prove.depth import depths
+from deepprooflog.kg.prove.program import database_of, program_of
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.learn.run import loop
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.embedding.embedding import Embedding
 
 # Of the two rules only the first leads from mothers to parents; the second proves the negatives.
 RULES = "parent(X, Y) :- mother(X, Y). parent(X, Y) :- rival(X, Y)."

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 import torch
 
-from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.domains import Candidates
-from deepprooflog.kg.fusion import FLOORS, WEIGHTS, LateFusion, Recorded, fit_fusion
-from deepprooflog.kg.kge_complex import ComplEx
-from deepprooflog.kg.metrics import means, ranks
-from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import Prover
-from deepprooflog.kg.ranking import rank
-from deepprooflog.kg.rules import parse_rules
-from deepprooflog.kg.triples import Graph, graph_of
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.belief.calibration import Calibration
+from deepprooflog.kg.data.domains import Candidates
+from deepprooflog.kg.data.rules import parse_rules
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.evaluation.fusion import FLOORS, WEIGHTS, LateFusion, Recorded, fit_fusion
+from deepprooflog.kg.evaluation.metrics import means, ranks
+from deepprooflog.kg.evaluation.ranking import rank
+from deepprooflog.kg.kge.complex import ComplEx
+from deepprooflog.kg.prove.program import database_of, program_of
+from deepprooflog.kg.prove.prover import Prover
+from deepprooflog.score.embedding.embedding import Embedding
 
 
 def graph() -> Graph:

@@ -9,16 +9,16 @@ import pytest
 import torch
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.domains import Candidates
-from deepprooflog.kg.exact_learner import train_exact
-from deepprooflog.kg.exact_options import ExactOptions
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.hiding import Hiding, hiding_of
-from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import ExploreLimits, Prover
-from deepprooflog.kg.rules import Rules, parse_rules
-from deepprooflog.kg.triples import Graph, graph_of
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.kg.data.domains import Candidates
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.rules import Rules, parse_rules
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.learn.exact_learner import train_exact
+from deepprooflog.kg.learn.exact_options import ExactOptions
+from deepprooflog.kg.prove.hiding import Hiding, hiding_of
+from deepprooflog.kg.prove.program import database_of, program_of
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
+from deepprooflog.score.embedding.embedding import Embedding
 
 ROADS = parse_rules(
     "region(X, R) :- part(X, S), lies(S, R). region(X, R) :- near(X, Y), region(Y, R)."

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.kg import kge, modulus
-from deepprooflog.kg.kge import Kge
-from deepprooflog.kg.kge_complex import ComplEx
-from deepprooflog.kg.kge_rotate import RotatE
-from deepprooflog.kg.modulus import modulus_distance, plain_distance
+from deepprooflog.kg.kge import kge, modulus
+from deepprooflog.kg.kge.complex import ComplEx
+from deepprooflog.kg.kge.kge import Kge
+from deepprooflog.kg.kge.modulus import modulus_distance, plain_distance
+from deepprooflog.kg.kge.rotate import RotatE
 
 ENTITIES, RELATIONS, DIMENSION = 7, 3, 5
 

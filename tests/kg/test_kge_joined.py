@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.kg.kge import Kge
-from deepprooflog.kg.kge_complex import ComplEx
-from deepprooflog.kg.kge_joined import joined
-from deepprooflog.kg.kge_rotate import RotatE
+from deepprooflog.kg.kge.complex import ComplEx
+from deepprooflog.kg.kge.joined import joined
+from deepprooflog.kg.kge.kge import Kge
+from deepprooflog.kg.kge.rotate import RotatE
 
 
 def members(kind: str, dimensions: tuple[int, ...]) -> list[Kge]:

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.kge_complex import ComplEx, one_against_all
-from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_loss import adversarial_loss, subsampling_weights
-from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.kge_rotate import RotatE
-from deepprooflog.kg.negatives import CorruptedSide, corrupted_sides, known_negatives
+from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.kge.complex import ComplEx, one_against_all
+from deepprooflog.kg.kge.loss import adversarial_loss, subsampling_weights
+from deepprooflog.kg.kge.negatives import CorruptedSide, corrupted_sides, known_negatives
+from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.kg.kge.rotate import RotatE
 
 TRIPLES = torch.tensor([[0, 0, 1], [2, 1, 3], [4, 0, 0], [1, 1, 4]])
 

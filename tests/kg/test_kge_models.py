@@ -12,18 +12,18 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.errors import DataError, ModelError
+from deepprooflog.kg.belief.calibration import Calibration
 from deepprooflog.kg.belief.prior import as_belief, load_prior, save_prior
-from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.kge import Kge, beside, conjugate, rows
-from deepprooflog.kg.kge_joined import joined
-from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_loss import adversarial_objective
-from deepprooflog.kg.kge_models import BY_NAME, make_model
-from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.kge_training import train_kge
-from deepprooflog.kg.options import GraphOptions
-from deepprooflog.kg.triples import graph_of
-from deepprooflog.learn.options import option_fields
+from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triples import graph_of
+from deepprooflog.kg.kge.joined import joined
+from deepprooflog.kg.kge.kge import Kge, beside, conjugate, rows
+from deepprooflog.kg.kge.loss import adversarial_objective
+from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.kg.kge.table import BY_NAME, make_model
+from deepprooflog.kg.kge.training import train_kge
+from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.learn.run.options import option_fields
 
 
 class DistMult(Kge):

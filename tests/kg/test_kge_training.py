@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.kge import Kge
-from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_models import make_model
-from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.kge_training import TrainedKge, kge_loop, objective, train_kge
-from deepprooflog.learn.minibatch import BatchStream
+from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.kge.kge import Kge
+from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.kg.kge.table import make_model
+from deepprooflog.kg.kge.training import TrainedKge, kge_loop, objective, train_kge
 from deepprooflog.learn.run import loop
+from deepprooflog.learn.run.minibatch import BatchStream
 
 RING, TURNS = 24, (1, 5, 12)  # 12 is its own inverse: a symmetric relation
 

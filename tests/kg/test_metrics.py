@@ -14,13 +14,13 @@ from scipy import stats
 from sklearn.metrics import average_precision_score
 
 from deepprooflog.errors import DataError, ModelError
-from deepprooflog.kg.figures import figures, records
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.metrics import average_precision, bootstrap, means, ranks
-from deepprooflog.kg.negatives import corruptions
-from deepprooflog.kg.ranking import Ranking, TripleScore, rank
-from deepprooflog.kg.rules import read_rules
-from deepprooflog.kg.triples import SIDES, SPLITS, Graph
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.rules import read_rules
+from deepprooflog.kg.data.triples import SIDES, SPLITS, Graph
+from deepprooflog.kg.evaluation.figures import figures, records
+from deepprooflog.kg.evaluation.metrics import average_precision, bootstrap, means, ranks
+from deepprooflog.kg.evaluation.ranking import Ranking, TripleScore, rank
+from deepprooflog.kg.kge.negatives import corruptions
 from kg.bottom_up import levels, read_facts
 
 

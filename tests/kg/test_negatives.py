@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from deepprooflog.kg.domains import Candidates
-from deepprooflog.kg.draw import ABSENT
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.negatives import all_candidates, corruptions, training_negatives
-from deepprooflog.kg.triples import SIDES, SPLITS, Graph, Side, graph_of
+from deepprooflog.kg.data.domains import Candidates
+from deepprooflog.kg.data.draw import ABSENT
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.triples import SIDES, SPLITS, Graph, Side, graph_of
+from deepprooflog.kg.kge.negatives import all_candidates, corruptions, training_negatives
 
 
 @pytest.fixture(scope="module")

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 import torch
 
-from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.kge_complex import ComplEx
-from deepprooflog.kg.ppo_learner import environment_of, policy_of, train_ppo
-from deepprooflog.kg.ppo_options import PpoOptions
-from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import ExploreLimits, Prover
-from deepprooflog.kg.rules import Rules, parse_rules
-from deepprooflog.kg.triples import graph_of
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.belief.calibration import Calibration
+from deepprooflog.kg.data.rules import Rules, parse_rules
+from deepprooflog.kg.data.triples import graph_of
+from deepprooflog.kg.kge.complex import ComplEx
+from deepprooflog.kg.learn.ppo_learner import environment_of, policy_of, train_ppo
+from deepprooflog.kg.learn.ppo_options import PpoOptions
+from deepprooflog.kg.prove.program import database_of, program_of
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.learn.rollout import collect_whole
 from deepprooflog.logic.program import Program
 from deepprooflog.mdp.environment import Queries
 from deepprooflog.score.clause_weights import ClauseWeights
-from deepprooflog.score.leftmost import Leftmost
+from deepprooflog.score.embedding.leftmost import Leftmost
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.syntax.terms import Atom
 

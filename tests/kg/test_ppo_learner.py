@@ -11,23 +11,23 @@ import pytest
 import torch
 
 from deepprooflog.errors import DataError, ModelError
-from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.domains import Candidates
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.kge_complex import ComplEx
-from deepprooflog.kg.negatives import training_negatives
-from deepprooflog.kg.ppo_learner import PpoTrainer, environment_of, policy_of, train_ppo
-from deepprooflog.kg.ppo_options import PpoOptions
-from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import ExploreLimits, Prover
-from deepprooflog.kg.reading import SHIPPED
-from deepprooflog.kg.rules import Rules, parse_rules, read_rules
-from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.belief.calibration import Calibration
+from deepprooflog.kg.data.domains import Candidates
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.reading import SHIPPED
+from deepprooflog.kg.data.rules import Rules, parse_rules, read_rules
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.kge.complex import ComplEx
+from deepprooflog.kg.kge.negatives import training_negatives
+from deepprooflog.kg.learn.ppo_learner import PpoTrainer, environment_of, policy_of, train_ppo
+from deepprooflog.kg.learn.ppo_options import PpoOptions
+from deepprooflog.kg.prove.program import database_of, program_of
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.learn.rollout import collect_whole
 from deepprooflog.learn.run import loop
 from deepprooflog.relational.database import Believe
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.embedding.embedding import Embedding
 from kg.bottom_up import levels, read_clauses, read_facts
 
 SMALL = PpoOptions(iterations=4, episodes=16, steps=6, positives=64, minibatch=64, validate_every=1)

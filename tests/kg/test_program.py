@@ -11,14 +11,20 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog.errors import DataError
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.program import database_of, fact_columns, program_of, rules_of, symbols_of
-from deepprooflog.kg.reading import SHIPPED
-from deepprooflog.kg.rules import Rules, parse_rules, read_rules
-from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.reading import SHIPPED
+from deepprooflog.kg.data.rules import Rules, parse_rules, read_rules
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.prove.program import (
+    database_of,
+    fact_columns,
+    program_of,
+    rules_of,
+    symbols_of,
+)
 from deepprooflog.logic.program import PredicateKind
 from deepprooflog.relational.layers import explore
-from deepprooflog.relational.sweep import provable
+from deepprooflog.relational.sweeps.sweep import provable
 from deepprooflog.syntax.terms import Functor
 from kg.bottom_up import levels, read_clauses, read_facts
 

@@ -9,16 +9,16 @@ import pytest
 import torch
 
 from deepprooflog.errors import Inexact, ProofLogError
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import ExploreLimits, Prover
-from deepprooflog.kg.rules import Rules, parse_rules, read_rules
-from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.rules import Rules, parse_rules, read_rules
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.prove.program import database_of, program_of
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.logic.choice import WeightSource
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import start, successors
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.embedding.embedding import Embedding
 from kg.test_prover import RULES, TRIPLES, belief_of, every_triple, policy_of
 
 

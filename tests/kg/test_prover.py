@@ -12,20 +12,20 @@ from torch import Tensor
 
 import deepprooflog as dpl
 from deepprooflog.errors import ModelError
-from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.kge_rotate import RotatE
-from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import ExploreLimits, Prover
-from deepprooflog.kg.rules import parse_rules
-from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.belief.calibration import Calibration
+from deepprooflog.kg.data.rules import parse_rules
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.kge.rotate import RotatE
+from deepprooflog.kg.prove.program import database_of, program_of
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.logic.choice import WeightSource
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import start, successors
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.embedding.embedding import Embedding
+from deepprooflog.score.embedding.vocabulary import ConstantRows
 from deepprooflog.score.network import Network
-from deepprooflog.score.vocabulary import ConstantRows
 from deepprooflog.syntax.terms import Struct, Term, struct
 
 RULES = """

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from deepprooflog.errors import DataError, ModelError
-from deepprooflog.kg.pykeen_import import from_pykeen, read_pykeen
+from deepprooflog.kg.kge.pykeen import from_pykeen, read_pykeen
 
 pykeen_models = pytest.importorskip("pykeen.models", reason="pykeen is not installed")
 pykeen_triples = pytest.importorskip("pykeen.triples", reason="pykeen is not installed")

@@ -10,10 +10,10 @@ import pytest
 
 from deepprooflog import ProofLogError
 from deepprooflog.errors import DataError
-from deepprooflog.kg.domains import parse_domains, read_domains
-from deepprooflog.kg.folder import find_graph, read_graph
-from deepprooflog.kg.reading import parse_triples
-from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.kg.data.domains import parse_domains, read_domains
+from deepprooflog.kg.data.folder import find_graph, read_graph
+from deepprooflog.kg.data.reading import parse_triples
+from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.syntax.terms import Atom, Float, Str
 
 FACTS = {

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprooflog.errors import DataError, SyntaxProblem
-from deepprooflog.kg.rule_counts import RuleCounts
-from deepprooflog.kg.rule_formats import parse
-from deepprooflog.kg.rule_writing import FORMS, rules_text, write_rules
-from deepprooflog.kg.rules import Rule, parse_rules, read_rules
+from deepprooflog.kg.data.rule_counts import RuleCounts
+from deepprooflog.kg.data.rule_formats import parse
+from deepprooflog.kg.data.rule_writing import FORMS, rules_text, write_rules
+from deepprooflog.kg.data.rules import Rule, parse_rules, read_rules
 from deepprooflog.logic.clause import Clause, abstract
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var
 

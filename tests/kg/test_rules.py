@@ -10,9 +10,15 @@ import pytest
 import deepprooflog as dpl
 from deepprooflog import ProofLogError
 from deepprooflog.errors import DataError, ProgramError, SyntaxProblem
-from deepprooflog.kg.program import program_of
-from deepprooflog.kg.rules import Rules, parse_rules, read_rules, unknown_relations, unused_weights
-from deepprooflog.kg.triples import graph_of
+from deepprooflog.kg.data.rules import (
+    Rules,
+    parse_rules,
+    read_rules,
+    unknown_relations,
+    unused_weights,
+)
+from deepprooflog.kg.data.triples import graph_of
+from deepprooflog.kg.prove.program import program_of
 
 PROGRAM = "uncle(X, Y) :- brother(X, Z), father(Z, Y)."
 ARROW = "r13:0.7:brother(a,h), father(h,b) -> uncle(a,b)"

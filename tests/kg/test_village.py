@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import deepprooflog as dpl
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.program import program_of
-from deepprooflog.kg.reading import SHIPPED
-from deepprooflog.kg.rules import read_rules, unknown_relations
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.reading import SHIPPED
+from deepprooflog.kg.data.rules import read_rules, unknown_relations
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.prove.program import program_of
 from kg.bottom_up import Triple, levels, read_clauses, read_facts
 
 FOLDER = SHIPPED / "village"

@@ -7,8 +7,8 @@ import itertools
 import pytest
 import torch
 
-from deepprooflog.learn.average import Average
-from deepprooflog.learn.schedule import SCHEDULES, rate
+from deepprooflog.learn.run.average import Average
+from deepprooflog.learn.run.schedule import SCHEDULES, rate
 
 
 def test_closed_form() -> None:

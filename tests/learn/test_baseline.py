@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 import deepprooflog as dpl
-from deepprooflog.infer.particles import Arena, LookAhead, steps_ahead
-from deepprooflog.infer.paths import ParticleBatch, arenas
+from deepprooflog.infer.particles.arena import Arena, LookAhead, steps_ahead
+from deepprooflog.infer.particles.prepare import ParticleBatch, arenas
 from deepprooflog.learn.baseline import Value
 from deepprooflog.learn.smc import paths, smc_log_prob
-from deepprooflog.recipes.addition import program
+from deepprooflog.recipes.addition.task import program
 
 LENGTH = 6
 

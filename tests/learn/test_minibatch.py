@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from deepprooflog.errors import DataError, ModelError
-from deepprooflog.learn import checkpoint
-from deepprooflog.learn.minibatch import BatchStream, descend
+from deepprooflog.learn.run import checkpoint
+from deepprooflog.learn.run.minibatch import BatchStream, descend
 
 
 def parabola(start: float) -> tuple[torch.nn.Parameter, torch.optim.Optimizer]:

@@ -11,13 +11,13 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog.errors import ModelError
-from deepprooflog.learn.on_policy import IterationReport, Learner, OnPolicy, train
-from deepprooflog.learn.policy_gradient import (
+from deepprooflog.learn.actor_critic import (
     ActorCritic,
     EpisodicReinforce,
     actor_critic_learner,
     reinforce_learner,
 )
+from deepprooflog.learn.on_policy import IterationReport, Learner, OnPolicy, train
 from deepprooflog.learn.ppo import Ppo, clipped_objective, divergence, ppo_learner, value_loss
 from deepprooflog.learn.rollout import collect, collect_whole
 from deepprooflog.logic.program import Program
@@ -25,7 +25,7 @@ from deepprooflog.mdp.environment import Environment, Queries, reset
 from deepprooflog.mdp.policy import Policy, log_prob
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.embedding.embedding import Embedding
 
 Make = Callable[[Environment, Policy, Any], Learner]
 LEARNERS: list[tuple[Make, type[OnPolicy]]] = [

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deepprooflog.learn.curves import curves, ticks
-from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run.curves import curves, ticks
+from deepprooflog.learn.run.progress import Progress
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 import deepprooflog as dpl
-from deepprooflog.infer.particles import Arena, steps_ahead
-from deepprooflog.infer.paths import Form, arenas
+from deepprooflog.infer.particles.arena import Arena, steps_ahead
+from deepprooflog.infer.particles.prepare import Form, arenas
 from deepprooflog.learn.baseline import MovingAverage, Value, features
 from deepprooflog.learn.reinforce import (
     Baseline,

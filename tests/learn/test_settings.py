@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprooflog.errors import DataError, Notice
-from deepprooflog.kg.options import GraphOptions, PriorOptions, SearchOptions
-from deepprooflog.learn.options import option_fields
-from deepprooflog.learn.settings import (
+from deepprooflog.kg.learn.options import GraphOptions, PriorOptions, SearchOptions
+from deepprooflog.learn.run.options import option_fields
+from deepprooflog.learn.run.settings import (
     as_tables,
     assignments,
     described,
@@ -22,7 +22,7 @@ from deepprooflog.learn.settings import (
     settings,
     values_of,
 )
-from deepprooflog.recipes.addition_options import AdditionOptions
+from deepprooflog.recipes.addition.options import AdditionOptions
 
 CLASSES: list[type] = [GraphOptions, AdditionOptions]
 

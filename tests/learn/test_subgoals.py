@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 import deepprooflog as dpl
-from deepprooflog.infer.flatarena import longest
-from deepprooflog.infer.particles import Arena, steps_ahead
-from deepprooflog.infer.paths import ParticleBatch, arenas
+from deepprooflog.infer.particles.arena import Arena, steps_ahead
+from deepprooflog.infer.particles.prepare import ParticleBatch, arenas
+from deepprooflog.infer.particles.unfolded_arena import longest
 from deepprooflog.learn.smc import paths
 from deepprooflog.learn.subgoals import goals_at, subgoal_log_prob, windows
 

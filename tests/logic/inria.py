@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deepprooflog.errors import PrologError, ProofLogError
-from deepprooflog.logic.budget import Budget, Spending
 from deepprooflog.logic.clause import abstract
-from deepprooflog.logic.link import code_for
-from deepprooflog.logic.machine import Machine, copy_term
+from deepprooflog.logic.limits.budget import Budget, Spending
 from deepprooflog.logic.program import Program
+from deepprooflog.logic.solver.link import code_for
+from deepprooflog.logic.solver.machine import Machine, copy_term
 from deepprooflog.logic.unify import unify
 from deepprooflog.syntax.operators import Operators
 from deepprooflog.syntax.reader import Flags, ReadTerm, read_term

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deepprooflog.errors import PrologError, ProofLogError
-from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.solver import Solver
+from deepprooflog.logic.solver.solver import Solver
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Struct, Term, Var, deref, iter_list, list_tail, struct
 from deepprooflog.syntax.writer import write_term

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deepprooflog.errors import PrologError
-from deepprooflog.logic.budget import Budget, Spending
 from deepprooflog.logic.clause import abstract
-from deepprooflog.logic.link import code_for
-from deepprooflog.logic.machine import Machine, copy_term
+from deepprooflog.logic.limits.budget import Budget, Spending
 from deepprooflog.logic.program import Program
+from deepprooflog.logic.solver.link import code_for
+from deepprooflog.logic.solver.machine import Machine, copy_term
 from deepprooflog.syntax.reader import read_program, read_term
 from deepprooflog.syntax.terms import Atom, Struct, Term, make_list, struct
 from deepprooflog.syntax.writer import write_term

@@ -6,7 +6,7 @@ import pytest
 
 from deepprooflog.errors import PrologError
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.solver import Solver
+from deepprooflog.logic.solver.solver import Solver
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Struct
 from deepprooflog.syntax.writer import write_term

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deepprooflog.logic import dispatch
 from deepprooflog.logic.program import Program
+from deepprooflog.logic.solver import dispatch
 from logic.swi_goals import Outcome, assert_agree, goals_of, our_outcome, swi_outcomes
 
 GOALS = goals_of("builtin_goals.txt")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from deepprooflog.logic.compile import CutTo, conjuncts, generate, has_cut, locals_of
-from deepprooflog.logic.emit import Writer, arguments, expression, variable_counts
-from deepprooflog.logic.inline import inline, is_inline, is_pure
 from deepprooflog.logic.program import Program
+from deepprooflog.logic.solver.compile import CutTo, conjuncts, generate, has_cut, locals_of
+from deepprooflog.logic.solver.emit import Writer, arguments, expression, variable_counts
+from deepprooflog.logic.solver.inline import inline, is_inline, is_pure
 from deepprooflog.syntax.terms import Struct, Term
 
 

@@ -11,9 +11,9 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog import GoalBatch, Program, ProgramError
-from deepprooflog.logic.goals import BankRows
+from deepprooflog.logic.analysis.tensor_places import variables_of_tensors
+from deepprooflog.logic.goal_batch import BankRows
 from deepprooflog.logic.query import form_of
-from deepprooflog.logic.tensor_places import variables_of_tensors
 
 DIGIT = "nn(net, [X], D, 0..9) :: digit(X, D).\n"
 ADD = Program(

@@ -10,7 +10,7 @@ import deepprooflog as dpl
 from deepprooflog.graph.explore import RECURSION, Exploration
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.infer.method import write_down
-from deepprooflog.infer.tabled import Tabulation
+from deepprooflog.infer.tables.tabled import Tabulation
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.long_body import LONG, PIECE
 from deepprooflog.logic.resolve import start

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepprooflog.logic.overlap import overlaps
+from deepprooflog.logic.analysis.overlap import overlaps
 from deepprooflog.logic.program import Program
 
 DIGIT = "nn(net, [X], D, 0..9) :: digit(X, D). 0.6 :: coin(h). 0.4 :: coin(t). "

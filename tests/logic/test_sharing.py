@@ -14,8 +14,8 @@ import pytest
 import deepprooflog as dpl
 from deepprooflog.logic.clause import abstract
 from deepprooflog.logic.goal import Interner
-from deepprooflog.logic.machine import copy_term
-from deepprooflog.logic.order import compare
+from deepprooflog.logic.solver.machine import copy_term
+from deepprooflog.logic.solver.standard_order import compare
 from deepprooflog.logic.unify import Trail, occurs, undo, unify
 from deepprooflog.syntax.sharing import leaves
 from deepprooflog.syntax.terms import (

@@ -8,9 +8,9 @@ import random
 import pytest
 
 import deepprooflog as dpl
-from deepprooflog.logic import room
-from deepprooflog.logic.arithmetic import BINARY
-from deepprooflog.logic.watch import watched
+from deepprooflog.logic.limits import room
+from deepprooflog.logic.limits.watch import watched
+from deepprooflog.logic.solver.arithmetic import BINARY
 from deepprooflog.syntax.numerals import MOST_DIGITS, format_integer, parse_integer
 from deepprooflog.syntax.terms import Functor
 
@@ -127,7 +127,7 @@ def test_sorting_in_parts_is_sorting(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(3)
     items = [rng.randrange(20) for _ in range(100)]
     whole = list(dpl.solve(EMPTY, f"msort({items}, L)"))
-    monkeypatch.setattr("deepprooflog.logic.order.SORTED_AT_ONCE", 7)
+    monkeypatch.setattr("deepprooflog.logic.solver.standard_order.SORTED_AT_ONCE", 7)
     assert list(dpl.solve(EMPTY, f"msort({items}, L)")) == whole
     assert whole == [{"L": str(sorted(items)).replace(" ", "")}]
 

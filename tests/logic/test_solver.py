@@ -11,7 +11,7 @@ import pytest
 from deepprooflog.errors import ProgramError, PrologError
 from deepprooflog.logic.builtins import CONTROL, PROTECTED, is_builtin, library_clauses
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.solver import Budget, BudgetExceeded, Solver, Spending
+from deepprooflog.logic.solver.solver import Budget, BudgetExceeded, Solver, Spending
 from deepprooflog.syntax.reader import ReadTerm, read_term
 from deepprooflog.syntax.terms import Functor, Term, Var
 from deepprooflog.syntax.writer import write_term

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from deepprooflog.logic.budget import Spending
-from deepprooflog.logic.link import code_for
-from deepprooflog.logic.machine import Machine
+from deepprooflog.logic.limits.budget import Spending
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.solver import Solver
+from deepprooflog.logic.solver.link import code_for
+from deepprooflog.logic.solver.machine import Machine
+from deepprooflog.logic.solver.solver import Solver
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.writer import write_term
 

@@ -11,8 +11,8 @@ from hypothesis import assume, given
 
 import deepprooflog.logic.head as head_module
 import deepprooflog.logic.unify as unify_module
-from deepprooflog.logic import dispatch
 from deepprooflog.logic.program import Program
+from deepprooflog.logic.solver import dispatch
 from deepprooflog.logic.unify import occurs
 from deepprooflog.syntax.terms import Term, Var
 from logic.swi_goals import our_outcome

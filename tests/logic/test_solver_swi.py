@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deepprooflog.logic import dispatch
 from deepprooflog.logic.program import Program
+from deepprooflog.logic.solver import dispatch
 from logic.swi_goals import Outcome, assert_agree, goals_of, our_outcome, swi_outcomes
 
 TEXT = Path(__file__).with_name("solver_programs.pl").read_text(encoding="utf-8")

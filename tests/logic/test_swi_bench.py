@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from deepprooflog.errors import Notice
-from deepprooflog.logic import dispatch
 from deepprooflog.logic.program import Program
+from deepprooflog.logic.solver import dispatch
 from logic.swi_goals import assert_agree, our_outcome, swi_outcomes
 
 # Programs with a goal or two each whose answers show what they compute, at a small size. Of

@@ -13,10 +13,10 @@ from functools import partial
 
 import pytest
 
-from deepprooflog.logic import garbage
-from deepprooflog.logic.budget import Budget, BudgetExceeded
-from deepprooflog.logic.garbage import gc_paused
-from deepprooflog.logic.watch import (
+from deepprooflog.logic.limits import gc_pause as garbage
+from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
+from deepprooflog.logic.limits.gc_pause import gc_paused
+from deepprooflog.logic.limits.watch import (
     GRACE,
     PRESERVED,
     current,
@@ -54,8 +54,8 @@ def test_a_loop_that_never_looks_is_ended() -> None:
 def test_memory_is_limited_too() -> None:
     """What counts is what the block adds, in a process that holds little else to look through."""
     script = (
-        "from deepprooflog.logic.budget import Budget, BudgetExceeded\n"
-        "from deepprooflog.logic.watch import resident, watched\n"
+        "from deepprooflog.logic.limits.budget import Budget, BudgetExceeded\n"
+        "from deepprooflog.logic.limits.watch import resident, watched\n"
         "kept, before = [], resident()\n"
         "try:\n"
         "    with watched(Budget(max_memory=50_000_000)):\n"
@@ -242,8 +242,8 @@ def test_a_traced_function_ends_after_a_block(seconds: float) -> None:
     """Nothing is left pending: a debugger or a coverage tool would wait for it for ever."""
     script = (
         "import sys, contextlib\n"
-        "from deepprooflog.logic.budget import Budget, BudgetExceeded\n"
-        "from deepprooflog.logic.watch import watched\n"
+        "from deepprooflog.logic.limits.budget import Budget, BudgetExceeded\n"
+        "from deepprooflog.logic.limits.watch import watched\n"
         f"with contextlib.suppress(BudgetExceeded), watched(Budget(max_seconds={seconds})):\n"
         f"    while {seconds} < 1: pass\n"
         "def traced(): return 1\n"

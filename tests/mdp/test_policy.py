@@ -13,7 +13,7 @@ from deepprooflog.mdp.policy import Policy, draw, entropy, log_prob
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.score.transitions import LogPolicy
 
 # Three episodes: two actions and False; three actions, one closed; nothing at all.

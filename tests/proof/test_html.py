@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 from hypothesis import given
 
 from deepprooflog.proof import Node, Proof
-from deepprooflog.proof.html import NESTED
-from deepprooflog.proof.text import one_line
+from deepprooflog.proof.render.html import NESTED
+from deepprooflog.proof.render.text import one_line
 
 from .conftest import proofs
 

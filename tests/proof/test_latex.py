@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from deepprooflog.proof import Node, Proof
-from deepprooflog.proof.latex import escape
+from deepprooflog.proof.render.latex import escape
 
 from .conftest import NASTY, proofs
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 
 from deepprooflog.proof import Node, Proof
-from deepprooflog.proof.text import one_line
+from deepprooflog.proof.render.text import one_line
 
 from .conftest import proofs
 

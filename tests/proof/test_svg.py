@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from deepprooflog.proof import Node, Proof
-from deepprooflog.proof.svg import PALETTE
-from deepprooflog.proof.text import one_line
+from deepprooflog.proof.render.svg import PALETTE
+from deepprooflog.proof.render.text import one_line
 
 from .conftest import proofs
 

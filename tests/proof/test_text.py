@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprooflog.proof import Node, Proof
-from deepprooflog.proof.text import INDENTED, one_line, probability_text, wrap
+from deepprooflog.proof.render.text import INDENTED, one_line, probability_text, wrap
 from deepprooflog.terminal import columns
 
 from .conftest import TEXT, proofs

@@ -11,9 +11,9 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog.errors import ModelError
-from deepprooflog.learn.minibatch import descend
-from deepprooflog.recipes.addition import program
-from deepprooflog.recipes.lenet import lenet
+from deepprooflog.learn.run.minibatch import descend
+from deepprooflog.recipes.addition.lenet import lenet
+from deepprooflog.recipes.addition.task import program
 from recipes.small import train_small
 
 IMAGE = torch.zeros(1, 28, 28)
@@ -71,7 +71,7 @@ def test_policy_gradient_learns_too(tmp_path: Path) -> None:
 
 def test_learns_mnist(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """500 sums of two numbers of four digits each, two passes: far from chance already."""
-    from deepprooflog.recipes.addition_run import train
+    from deepprooflog.recipes.addition.run import train
 
     monkeypatch.setenv("DEEPPROOFLOG_DATA", str(data_dir))
     given = {
@@ -179,8 +179,8 @@ def test_a_nan_that_appears_in_training_stops_it() -> None:
 
 def test_distortion_grows_over_the_first_part_of_a_run() -> None:
     """Nothing at the start, half at half the ramp, all from its end on."""
-    from deepprooflog.recipes.addition import classifier, distort
-    from deepprooflog.recipes.addition_options import AdditionOptions, AugmentOptions
+    from deepprooflog.recipes.addition.options import AdditionOptions, AugmentOptions
+    from deepprooflog.recipes.addition.task import classifier, distort
 
     options = AdditionOptions(augment=AugmentOptions(kind="affine", ramp=0.2))
     net = model(classifier(options, (28, 28)))

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import deepprooflog as dpl
-from deepprooflog.infer.paths import arenas
+from deepprooflog.infer.particles.prepare import arenas
 from deepprooflog.learn.mask import LogicMask
 from deepprooflog.learn.reinforce import Reinforce, rollouts
 from deepprooflog.learn.smc import paths

@@ -11,15 +11,15 @@ import torch
 
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.triples import SPLITS
 from deepprooflog.kg.evaluation.scores import success_score
+from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.kg.learn.setup import splits
 from deepprooflog.kg.model import open_graph_model
-from deepprooflog.kg.options import GraphOptions
+from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
-from deepprooflog.kg.prover import Prover
-from deepprooflog.kg.setup import splits
-from deepprooflog.kg.triples import SPLITS
 from deepprooflog.learn.run.folder import open_run
-from deepprooflog.recipes.kg_run import train
+from deepprooflog.recipes.graph.run import train
 from deepprooflog.recipes.tasks import TASKS, EvaluateOptions
 
 RULES = """\

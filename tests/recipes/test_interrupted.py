@@ -17,14 +17,15 @@ import torch
 
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError, ModelError, Stopped
-from deepprooflog.learn import checkpoint
-from deepprooflog.learn.progress import Progress
-from deepprooflog.learn.run import lock, loop
+from deepprooflog.learn.run import checkpoint, lock, loop
 from deepprooflog.learn.run.folder import create, open_run, reopen
-from deepprooflog.recipes import addition_run, kg_run, training
-from deepprooflog.recipes.addition import TASK
-from deepprooflog.recipes.addition_options import resolve
+from deepprooflog.learn.run.progress import Progress
+from deepprooflog.recipes.addition import run as addition_run
+from deepprooflog.recipes.addition import training
+from deepprooflog.recipes.addition.options import resolve
+from deepprooflog.recipes.addition.task import TASK
 from deepprooflog.recipes.begin import begin
+from deepprooflog.recipes.graph import run as kg_run
 from fuzz.fuzz_checkpoints import same
 from fuzz.small_runs import DIGITS, VILLAGE
 

@@ -11,18 +11,18 @@ import pytest
 import torch
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.triples import SIDES
 from deepprooflog.kg.evaluation.scores import belief_score, success_score
+from deepprooflog.kg.kge.negatives import corruptions
+from deepprooflog.kg.learn.options import SEEDS_APART, GraphOptions
+from deepprooflog.kg.learn.policy import validation
 from deepprooflog.kg.model import open_graph_model
-from deepprooflog.kg.negatives import corruptions
-from deepprooflog.kg.options import SEEDS_APART, GraphOptions
 from deepprooflog.kg.prove.answers import most_believed
-from deepprooflog.kg.prove.learn import validation
+from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
-from deepprooflog.kg.prover import Prover
-from deepprooflog.kg.triples import SIDES
 from deepprooflog.learn.run.folder import RunFolder, open_run
-from deepprooflog.learn.settings import options_from
-from deepprooflog.recipes.kg_run import train
+from deepprooflog.learn.run.settings import options_from
+from deepprooflog.recipes.graph.run import train
 from deepprooflog.recipes.tasks import TASKS, EvaluateOptions, QueryOptions
 
 SMALL = {
@@ -303,7 +303,7 @@ def test_an_interrupted_run_goes_on(
     out = tmp_path / "run"
     monkeypatch.setattr("deepprooflog.learn.run.loop.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     with monkeypatch.context() as patch:
-        patch.setattr("deepprooflog.kg.prove.learn.validation", interrupted)
+        patch.setattr("deepprooflog.kg.learn.policy.validation", interrupted)
         with pytest.raises(KeyboardInterrupt):
             small(out)
     assert not (out / "result.json").exists()

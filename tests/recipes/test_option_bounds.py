@@ -11,17 +11,18 @@ import pytest
 
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError
-from deepprooflog.kg.exact_options import ExactOptions
-from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.options import GraphOptions
-from deepprooflog.kg.ppo_options import PpoOptions
-from deepprooflog.learn.options import limits, option_fields
+from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.kg.learn.exact_options import ExactOptions
+from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.kg.learn.ppo_options import PpoOptions
 from deepprooflog.learn.ppo import Ppo
-from deepprooflog.learn.settings import described, values_of
-from deepprooflog.recipes import addition_options, kg_options
-from deepprooflog.recipes.addition_options import AdditionOptions
+from deepprooflog.learn.run.options import limits, option_fields
+from deepprooflog.learn.run.settings import described, values_of
+from deepprooflog.recipes.addition import options as addition_options
+from deepprooflog.recipes.addition.options import AdditionOptions
+from deepprooflog.recipes.addition.training_options import TrainingOptions
+from deepprooflog.recipes.graph import options as kg_options
 from deepprooflog.recipes.recipe import read_recipe, shipped
-from deepprooflog.recipes.training_options import TrainingOptions
 
 CLASSES = [
     AdditionOptions,
@@ -99,7 +100,7 @@ def test_what_crashed_or_never_ended_is_refused_with_what_to_try(
 def test_rules_nested_beyond_any_batch_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("deepprooflog.kg.prove.learn.MOST_GOALS", 20_000)
+    monkeypatch.setattr("deepprooflog.kg.learn.policy.MOST_GOALS", 20_000)
     assert main(["train", "kg", "--set", "search.nesting=99", "--out", str(tmp_path / "run")]) == 2
     message = capsys.readouterr().err
     assert "queries have more than 20,000 goals" in message

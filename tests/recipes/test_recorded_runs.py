@@ -16,19 +16,19 @@ import pytest
 import torch
 from torch import nn
 
-from deepprooflog.kg.exact_learner import train_exact
-from deepprooflog.kg.exact_options import ExactOptions
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.kge_training import train_kge
-from deepprooflog.kg.options import GraphOptions
-from deepprooflog.kg.ppo_learner import train_ppo
-from deepprooflog.kg.ppo_options import PpoOptions
-from deepprooflog.kg.prover import Prover
-from deepprooflog.kg.setup import make_prover, read_sources, theory_of
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.kg.kge.training import train_kge
+from deepprooflog.kg.learn.exact_learner import train_exact
+from deepprooflog.kg.learn.exact_options import ExactOptions
+from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.kg.learn.ppo_learner import train_ppo
+from deepprooflog.kg.learn.ppo_options import PpoOptions
+from deepprooflog.kg.learn.setup import make_prover, read_sources, theory_of
+from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.learn.run.folder import open_run
-from deepprooflog.learn.settings import options_from
-from deepprooflog.recipes.addition_run import train, trained
+from deepprooflog.learn.run.settings import options_from
+from deepprooflog.recipes.addition.run import train, trained
 
 RTOL = 1e-5
 

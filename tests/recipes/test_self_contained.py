@@ -13,14 +13,14 @@ import torch
 
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg.data.folder import find_graph
 from deepprooflog.kg.data.snapshot import read_snapshot, save_snapshot
-from deepprooflog.kg.folder import find_graph
+from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.model import open_graph_model
-from deepprooflog.kg.options import GraphOptions
+from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
-from deepprooflog.kg.prover import Prover
 from deepprooflog.learn.run.folder import open_run
-from deepprooflog.recipes.kg_run import train
+from deepprooflog.recipes.graph.run import train
 from deepprooflog.recipes.tasks import TASKS, EvaluateOptions, QueryOptions
 
 SMALL = {

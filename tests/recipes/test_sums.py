@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepprooflog.recipes.sums import accuracy, add_digits, consecutive, share_right, sum_goals
+from deepprooflog.recipes.addition.sums import (
+    accuracy,
+    add_digits,
+    consecutive,
+    share_right,
+    sum_goals,
+)
 
 
 def number(digits: object) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deepprooflog.recipes.table1 import main
+from deepprooflog.recipes.addition.table1 import main
 
 SMALL = ["--recipe", "digits-addition", "--set", "sums=12", "--set", "training.epochs=1"]
 

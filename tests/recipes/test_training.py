@@ -11,12 +11,11 @@ import pytest
 import torch
 
 from deepprooflog.errors import DataError
-from deepprooflog.learn import checkpoint
-from deepprooflog.learn.minibatch import Objective
-from deepprooflog.learn.run import loop
+from deepprooflog.learn.run import checkpoint, loop
 from deepprooflog.learn.run.folder import open_run
-from deepprooflog.recipes import training
-from deepprooflog.recipes.addition_run import evaluate
+from deepprooflog.learn.run.minibatch import Objective
+from deepprooflog.recipes.addition import training
+from deepprooflog.recipes.addition.run import evaluate
 from recipes.small import train_small
 
 

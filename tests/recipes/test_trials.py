@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from deepprooflog.learn.run.folder import open_run
-from deepprooflog.recipes.addition import tensor, training_sums
-from deepprooflog.recipes.addition_run import trained
+from deepprooflog.recipes.addition.run import trained
+from deepprooflog.recipes.addition.task import tensor, training_sums
 from recipes.small import train_small
 
 

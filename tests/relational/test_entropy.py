@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepprooflog.kg.exact_learner import train_exact
-from deepprooflog.kg.exact_options import ExactOptions
-from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import ExploreLimits, Prover
-from deepprooflog.kg.rules import parse_rules
-from deepprooflog.kg.triples import Graph, graph_of
-from deepprooflog.relational.entropy import first_entropy
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.kg.data.rules import parse_rules
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.learn.exact_learner import train_exact
+from deepprooflog.kg.learn.exact_options import ExactOptions
+from deepprooflog.kg.prove.program import database_of, program_of
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
+from deepprooflog.relational.sweeps.entropy import first_entropy
+from deepprooflog.score.embedding.embedding import Embedding
 
 # Either rule proves every parent: what is chosen does not change p_success.
 RULES = "parent(X, Y) :- mother(X, Y). parent(X, Y) :- cares(X, Y)."

@@ -11,16 +11,17 @@ import torch
 from hypothesis import strategies as st
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.kg.prover import ExploreLimits, Prover
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.logic.resolve import successors
 from deepprooflog.model import Model
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.expand import expand
+from deepprooflog.relational.guards import GUARDS
 from deepprooflog.relational.layers import explore
-from deepprooflog.relational.sweep import provable
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.relational.sweeps.sweep import provable
+from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.syntax.writer import write_term
 from programs.fresh import fresh
 from programs.function_free import ORDERS, Asked, function_free
@@ -63,6 +64,7 @@ SIGNS: dict[str, Callable[[int, int], bool]] = {
     "=:=": operator.eq, "=\\=": operator.ne, "\\=": operator.ne, "==": operator.eq,
     "\\==": operator.ne,
 }  # fmt: skip
+assert {functor.name for functor in GUARDS} == set(SIGNS)
 NUMBERS = (-(2**62), -3, 0, 2, 2**62)
 
 

@@ -20,11 +20,11 @@ from deepprooflog.mdp.policy import Policy, draw, process_of
 from deepprooflog.relational.as_terms import AsTerms
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import Layers, explore
-from deepprooflog.relational.success import masses
+from deepprooflog.relational.sweeps.success import masses
 from deepprooflog.relational.weigh import log_weights, transitions_of
 from deepprooflog.score.clause_weights import ClauseWeights
-from deepprooflog.score.embedding import Embedding
-from deepprooflog.score.leftmost import Leftmost
+from deepprooflog.score.embedding.embedding import Embedding
+from deepprooflog.score.embedding.leftmost import Leftmost
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.score.transitions import Transitions
 from programs.function_free import Asked, stratified

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 import deepprooflog as dpl
 from deepprooflog.errors import ProofLogError
-from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
 from deepprooflog.relational.layers import Layers, explore
-from deepprooflog.relational.prune import pruned
-from deepprooflog.relational.success import Mass, masses
+from deepprooflog.relational.sweeps.prune import pruned
+from deepprooflog.relational.sweeps.success import Mass, masses
 from deepprooflog.relational.weigh import log_weights, transitions_of
-from deepprooflog.score.embedding import Embedding
-from deepprooflog.score.vocabulary import ConstantRows
+from deepprooflog.score.embedding.embedding import Embedding
+from deepprooflog.score.embedding.vocabulary import ConstantRows
 from programs.fresh import fresh
 from programs.function_free import ORDERS, Asked, stratified
 

@@ -7,10 +7,7 @@ from itertools import product
 import pytest
 
 from deepprooflog.logic.program import BodyOrder, Program
-from deepprooflog.relational.goals import variable
-from deepprooflog.relational.rules import EncodedRule, read_rules
-from deepprooflog.relational.symbols import Symbols
-from deepprooflog.relational.templates import (
+from deepprooflog.relational.call_patterns import (
     CompiledRule,
     argument,
     code_of,
@@ -19,6 +16,9 @@ from deepprooflog.relational.templates import (
     pattern_of,
     residual,
 )
+from deepprooflog.relational.goals import variable
+from deepprooflog.relational.rules import EncodedRule, read_rules
+from deepprooflog.relational.symbols import Symbols
 
 CONSTANT = 0
 V0, V1, V2 = 1, 2, 3

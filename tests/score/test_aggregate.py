@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.score.aggregate import aggregate_function
+from deepprooflog.score.embedding.aggregate import aggregate_function
 from deepprooflog.score.segments import segments
 
 DIM = 4

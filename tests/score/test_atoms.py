@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from deepprooflog.errors import ModelError
-from deepprooflog.score.atoms import Mlp, atom_function
+from deepprooflog.score.embedding.atoms import Mlp, atom_function
 
 DIM = 6
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from deepprooflog.errors import ModelError
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import goal
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.score.scorer import Scene
 from deepprooflog.syntax.terms import Functor
 from score.scenes import mass, scene_of, transitions

@@ -9,7 +9,7 @@ import torch
 
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.logic.program import Program
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.embedding.embedding import Embedding
 from score.scenes import scene_of
 
 

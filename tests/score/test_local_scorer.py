@@ -14,8 +14,8 @@ from torch import Tensor
 import deepprooflog as dpl
 from deepprooflog.errors import ProgramError
 from deepprooflog.infer.success import answer_weights, success
-from deepprooflog.infer.tabled import tabulate
-from deepprooflog.infer.tabled_grad import tabled_log_values
+from deepprooflog.infer.tables.gradient import tabled_log_values
+from deepprooflog.infer.tables.tabled import tabulate
 from deepprooflog.learn.smc import smc_log_prob
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.resolve import start, successors

@@ -15,11 +15,11 @@ from deepprooflog.logic.query import parse_query
 from deepprooflog.logic.resolve import start
 from deepprooflog.relational.goals import NO_FACT, PAD, Goals, variable
 from deepprooflog.relational.symbols import Symbols
-from deepprooflog.score.embedding import Embedding
-from deepprooflog.score.numbered import EmbeddedGoals, Vectors
+from deepprooflog.score.embedding.embedding import Embedding
+from deepprooflog.score.embedding.numbered import EmbeddedGoals, Vectors
+from deepprooflog.score.embedding.vocabulary import ConstantRows
 from deepprooflog.score.segments import Segments
 from deepprooflog.score.transitions import log_policy, log_steps
-from deepprooflog.score.vocabulary import ConstantRows
 from deepprooflog.syntax.terms import Term, Var, args_of, functor_of
 from score.scenes import scene_of
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprooflog.graph.explore import explore
-from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.goal import Interner
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import parse_query
 from deepprooflog.logic.resolve import start
 from deepprooflog.score.edges import edge_table
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.score.scorer import Scene
 from programs.compound import compound_programs, compound_queries
 from score.scenes import mass

@@ -14,8 +14,8 @@ from deepprooflog.errors import ModelError
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import parse_query
-from deepprooflog.score.embedding import Embedding
-from deepprooflog.score.terms import VARIABLES
+from deepprooflog.score.embedding.embedding import Embedding
+from deepprooflog.score.embedding.terms import VARIABLES
 from deepprooflog.syntax.terms import NIL, Functor, Slot, Struct, Term, canonical_var, make_list
 
 PROGRAM = Program("""

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from deepprooflog.logic.program import Program
-from deepprooflog.score.vocabulary import UNKNOWN, Vocabulary
+from deepprooflog.score.embedding.vocabulary import UNKNOWN, Vocabulary
 from deepprooflog.syntax.terms import CONS, NIL, Atom, Float, Functor, Str
 
 PROGRAM = """

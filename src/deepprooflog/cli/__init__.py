@@ -27,8 +27,8 @@ from deepprooflog.cli import (
 from deepprooflog.cli.arguments import limits
 from deepprooflog.cli.notices import notices_as_notes
 from deepprooflog.errors import ProofLogError, Stopped
-from deepprooflog.logic.budget import BudgetExceeded
-from deepprooflog.logic.watch import watched
+from deepprooflog.logic.limits.budget import BudgetExceeded
+from deepprooflog.logic.limits.watch import watched
 from deepprooflog.terminal import Screen, visible
 
 COMMANDS = (prob, answers, solve, prove, mine, train, evaluate, query, explain, demo)

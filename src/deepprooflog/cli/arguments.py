@@ -62,8 +62,8 @@ def add_limits(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 def limits(arguments: argparse.Namespace) -> Budget:
     """What the command as a whole may use; no limit for commands that take none."""
-    from deepprooflog.logic.budget import Budget
-    from deepprooflog.logic.watch import available
+    from deepprooflog.logic.limits.budget import Budget
+    from deepprooflog.logic.limits.watch import available
 
     if not hasattr(arguments, "max_memory"):
         return Budget()

@@ -14,7 +14,7 @@ from deepprooflog.cli.arguments import Commands, positive_integer, positive_seco
 from deepprooflog.errors import DataError, Stopped
 
 if TYPE_CHECKING:
-    from deepprooflog.kg.rules import Rule, Rules
+    from deepprooflog.kg.data.rules import Rule, Rules
 
 EXAMPLE = """\
 example:
@@ -74,10 +74,10 @@ class StopRequest:
 
 def run(arguments: argparse.Namespace) -> int:
     """Mine, and write what was found."""
-    from deepprooflog.kg.folder import read_graph
+    from deepprooflog.kg.data.folder import read_graph
+    from deepprooflog.kg.data.rule_writing import rules_text
     from deepprooflog.kg.mining.miner import mine
-    from deepprooflog.kg.rule_writing import rules_text
-    from deepprooflog.learn.interrupt import handled
+    from deepprooflog.learn.run.interrupt import handled
 
     out = None if arguments.out is None else Path(arguments.out)
     if out is not None and not out.parent.is_dir():

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 
 from deepprooflog.errors import Inexact, ProofLogError, Rounded
-from deepprooflog.proof.text import probability_text
+from deepprooflog.proof.render.text import probability_text
 from deepprooflog.terminal import Own, json_visible
 
 LEAST_NORMAL = sys.float_info.min

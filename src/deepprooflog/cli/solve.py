@@ -14,7 +14,7 @@ from deepprooflog.cli.arguments import (
     positive_integer,
     program_and_query,
 )
-from deepprooflog.logic.budget import BudgetExceeded
+from deepprooflog.logic.limits.budget import BudgetExceeded
 
 EXAMPLE = """\
   dprl solve two_ways.pl 's(X)' --limit 5

@@ -40,7 +40,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, then print the test figures."""
-    from deepprooflog.learn.settings import assignments, described
+    from deepprooflog.learn.run.settings import assignments, described
     from deepprooflog.recipes.recipe import read_recipe
     from deepprooflog.recipes.tasks import task_kind
 

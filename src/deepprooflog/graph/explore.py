@@ -18,13 +18,13 @@ import numpy as np
 
 from deepprooflog.errors import ProofLogError
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
-from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
+from deepprooflog.logic.limits.gc_pause import gc_paused
+from deepprooflog.logic.limits.watch import current
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import successors
-from deepprooflog.logic.watch import current
 from deepprooflog.syntax.terms import Term, Var, variables
 
 # A goal's length at which its ancestors are searched for a repeating call; where none is found, the

@@ -17,7 +17,7 @@ import numpy as np
 from deepprooflog.graph.components import strong_components
 from deepprooflog.graph.digraph import Arrows
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
-from deepprooflog.logic.garbage import gc_paused
+from deepprooflog.logic.limits.gc_pause import gc_paused
 
 
 @dataclass(frozen=True)

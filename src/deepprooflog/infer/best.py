@@ -17,14 +17,14 @@ from deepprooflog.graph.digraph import Arrows
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.foremost import best_first
+from deepprooflog.infer.graphs.semiring import MaxSemiring, evaluate
 from deepprooflog.infer.method import Method, Solvable, over_budget, write_down
-from deepprooflog.infer.polynomial import System
-from deepprooflog.infer.semiring import MaxSemiring, evaluate
-from deepprooflog.infer.tabled import ONE
-from deepprooflog.logic.budget import Budget
+from deepprooflog.infer.tables.polynomial import System
+from deepprooflog.infer.tables.tabled import ONE
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.limits.budget import Budget
+from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.program import Program
 from deepprooflog.score.fixed import Weigh
 

@@ -16,10 +16,10 @@ from deepprooflog.errors import Inexact
 from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import LOOK
-from deepprooflog.logic.budget import Budget, BudgetExceeded
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
+from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import successors
 from deepprooflog.score.fixed import Weigh

@@ -27,9 +27,9 @@ from deepprooflog.errors import Inexact, ProgramError
 from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import RECURSION, SHARE, Exploration
 from deepprooflog.graph.goalgraph import GoalGraph
-from deepprooflog.infer.tabled import Tabled, Tabulation
-from deepprooflog.logic.budget import Budget
+from deepprooflog.infer.tables.tabled import Tabled, Tabulation
 from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.long_body import LONG
 from deepprooflog.logic.program import Program
 

@@ -19,16 +19,16 @@ from deepprooflog.graph.explore import RECURSION
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.best import best_productions
+from deepprooflog.infer.graphs.semiring import BooleanSemiring, evaluate
+from deepprooflog.infer.graphs.values import log_evaluate, log_reach
 from deepprooflog.infer.method import Method, write_down
-from deepprooflog.infer.precise import solve_closely
-from deepprooflog.infer.semiring import BooleanSemiring, evaluate
-from deepprooflog.infer.tabled import Tabled
-from deepprooflog.infer.upper import steps_are_subprobabilities
-from deepprooflog.infer.values import log_evaluate, log_reach
-from deepprooflog.logic.budget import Budget
-from deepprooflog.logic.garbage import gc_paused
+from deepprooflog.infer.tables.precise import solve_closely
+from deepprooflog.infer.tables.tabled import Tabled
+from deepprooflog.infer.upper_bound import steps_are_subprobabilities
+from deepprooflog.logic.analysis.overlap import overlaps
 from deepprooflog.logic.goal import Goal, Interner
-from deepprooflog.logic.overlap import overlaps
+from deepprooflog.logic.limits.budget import Budget
+from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.program import Program
 from deepprooflog.score.fixed import Weigh
 from deepprooflog.score.slack import label_slack

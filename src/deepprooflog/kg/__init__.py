@@ -14,29 +14,29 @@ The parts are there one by one: `train_kge` and `from_pykeen` make an embedding,
 
 from __future__ import annotations
 
+from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import calibrate_belief as calibrate
-from deepprooflog.kg.believe import Belief
+from deepprooflog.kg.data.folder import load_graph as load
+from deepprooflog.kg.data.rules import Rules, parse_rules, read_rules
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.evaluation.figures import figures
+from deepprooflog.kg.evaluation.ranking import rank
 from deepprooflog.kg.evaluation.report import Figures
-from deepprooflog.kg.exact_learner import train_exact
-from deepprooflog.kg.exact_options import ExactOptions
-from deepprooflog.kg.figures import figures
-from deepprooflog.kg.folder import load_graph as load
-from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.kge_training import train_kge
+from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.kg.kge.pykeen import from_pykeen
+from deepprooflog.kg.kge.training import train_kge
+from deepprooflog.kg.learn.exact_learner import train_exact
+from deepprooflog.kg.learn.exact_options import ExactOptions
+from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.kg.learn.ppo_learner import train_ppo
+from deepprooflog.kg.learn.ppo_options import PpoOptions
 from deepprooflog.kg.mining.miner import mine
 from deepprooflog.kg.model import GraphModel
 from deepprooflog.kg.model import open_graph_model as open
-from deepprooflog.kg.options import GraphOptions
-from deepprooflog.kg.ppo_learner import train_ppo
-from deepprooflog.kg.ppo_options import PpoOptions
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.kg.prove.build import prover
-from deepprooflog.kg.prover import Prover
-from deepprooflog.kg.pykeen_import import from_pykeen
-from deepprooflog.kg.ranking import rank
-from deepprooflog.kg.rules import Rules, parse_rules, read_rules
+from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.training import train_graph as train
-from deepprooflog.kg.triples import Graph
 
 __all__ = [
     "Answer",

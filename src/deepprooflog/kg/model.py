@@ -14,22 +14,18 @@ from jaxtyping import Int64
 
 from deepprooflog.device import find_device
 from deepprooflog.errors import DataError, ModelError, Notice
+from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import as_belief, load_prior, save_prior
-from deepprooflog.kg.believe import Belief
+from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.notice import plural
+from deepprooflog.kg.data.rules import Rules
 from deepprooflog.kg.data.snapshot import NAME, Snapshot, read_snapshot, save_snapshot
+from deepprooflog.kg.data.triples import Graph, binary_atom, did_you_mean
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
+from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import Figures
-from deepprooflog.kg.folder import read_graph
-from deepprooflog.kg.notice import plural
-from deepprooflog.kg.options import GraphOptions
-from deepprooflog.kg.prove.answers import Answer, Answers, answer, scored
-from deepprooflog.kg.prove.build import with_graph
-from deepprooflog.kg.prove.question import read_question
-from deepprooflog.kg.prove.theory import Theory
-from deepprooflog.kg.prover import Prover
-from deepprooflog.kg.ranking import Protocol
-from deepprooflog.kg.rules import Rules
-from deepprooflog.kg.setup import (
+from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.kg.learn.setup import (
     domains_text,
     make_prover,
     queries_to_rank,
@@ -38,10 +34,14 @@ from deepprooflog.kg.setup import (
     theory_of,
     untrained_policy,
 )
-from deepprooflog.kg.triples import Graph, binary_atom, did_you_mean
-from deepprooflog.learn import checkpoint
+from deepprooflog.kg.prove.answers import Answer, Answers, answer, scored
+from deepprooflog.kg.prove.build import with_graph
+from deepprooflog.kg.prove.prover import Prover
+from deepprooflog.kg.prove.question import read_question
+from deepprooflog.kg.prove.theory import Theory
+from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.folder import RunFolder, create, open_run
-from deepprooflog.learn.settings import as_tables, build, settings
+from deepprooflog.learn.run.settings import as_tables, build, settings
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Term
 

@@ -13,8 +13,9 @@ import torch
 from deepprooflog.data.places import is_file
 from deepprooflog.device import find_device, threads
 from deepprooflog.errors import Notice
-from deepprooflog.kg.belief.find import find_prior, other_prior
+from deepprooflog.kg.data.folder import load_graph
 from deepprooflog.kg.data.held_out import hold_out
+from deepprooflog.kg.data.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.data.snapshot import (
     NAME,
     Snapshot,
@@ -22,18 +23,17 @@ from deepprooflog.kg.data.snapshot import (
     save_snapshot,
     snapshot_of,
 )
-from deepprooflog.kg.figures import WATCHED
-from deepprooflog.kg.folder import load_graph
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.evaluation.figures import WATCHED
+from deepprooflog.kg.learn.options import NO_PRIOR, GraphOptions
+from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
+from deepprooflog.kg.learn.prior import find_prior, other_prior
+from deepprooflog.kg.learn.setup import NO_RULES, make_prover, read_sources, rules_path, theory_of
 from deepprooflog.kg.model import TASK, GraphModel
-from deepprooflog.kg.options import NO_PRIOR, GraphOptions
-from deepprooflog.kg.prove.learn import choose_learner, glimpse, learn_policy
-from deepprooflog.kg.rules import Rules, parse_rules, read_rules
-from deepprooflog.kg.setup import NO_RULES, make_prover, read_sources, rules_path, theory_of
-from deepprooflog.kg.triples import Graph
-from deepprooflog.learn.curves import curves
+from deepprooflog.learn.run.curves import curves
 from deepprooflog.learn.run.folder import RunFolder, create
 from deepprooflog.learn.run.loop import Learned
-from deepprooflog.learn.settings import as_tables, build, settings
+from deepprooflog.learn.run.settings import as_tables, build, settings
 
 # Rules that stand deeper inside one another than this are looked at before anything is trained.
 USUAL_NESTING = 3

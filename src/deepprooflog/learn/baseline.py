@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from deepprooflog.infer.particles import Arena
+from deepprooflog.infer.particles.arena import Arena
 from deepprooflog.score.segments import segment_logsumexp
 
 FEATURES = 4

@@ -15,9 +15,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.infer.batch import Compiled
+from deepprooflog.infer.batches.batch import Compiled
 from deepprooflog.learn.losses import conditioned
-from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.query import Query
 from deepprooflog.model import Model
 

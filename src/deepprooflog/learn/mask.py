@@ -9,7 +9,7 @@ from __future__ import annotations
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import goal
-from deepprooflog.logic.solver import Solver
+from deepprooflog.logic.solver.solver import Solver
 from deepprooflog.syntax.terms import Term, deref, iter_list
 
 MaskKey = tuple[object, ...]

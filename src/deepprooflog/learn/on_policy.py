@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
-from deepprooflog.learn import checkpoint
-from deepprooflog.learn.options import MOST, check, option
 from deepprooflog.learn.rollout import Rollout, Tally, collect, collect_whole
+from deepprooflog.learn.run import checkpoint
+from deepprooflog.learn.run.options import MOST, check, option
 from deepprooflog.mdp.environment import Environment, Queries, State, reset
 from deepprooflog.mdp.memory import Memory
 from deepprooflog.mdp.policy import Policy

@@ -28,9 +28,9 @@ from deepprooflog.learn.on_policy import (
     descend,
     train,
 )
-from deepprooflog.learn.options import MOST, option
 from deepprooflog.learn.results import History
 from deepprooflog.learn.rollout import Rollout
+from deepprooflog.learn.run.options import MOST, option
 from deepprooflog.mdp.environment import Environment
 from deepprooflog.mdp.policy import Policy, entropy, log_prob
 

@@ -29,9 +29,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.infer.particles import Arena, ArenaSource, log_mean, proposals
-from deepprooflog.infer.paths import ParticleBatch, arenas
-from deepprooflog.infer.smc import PATIENCE
+from deepprooflog.infer.particles.arena import Arena, ArenaSource, log_mean, proposals
+from deepprooflog.infer.particles.prepare import ParticleBatch, arenas
+from deepprooflog.infer.particles.smc import PATIENCE
 from deepprooflog.learn.baseline import MovingAverage, Value
 from deepprooflog.learn.losses import log_complement
 from deepprooflog.learn.results import Loss

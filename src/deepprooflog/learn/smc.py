@@ -16,13 +16,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from deepprooflog.graph.way_table import Ints
-from deepprooflog.infer.particles import LookAhead
-from deepprooflog.infer.paths import Form, ParticleBatch, arenas, prepare
-from deepprooflog.infer.selection import Select
-from deepprooflog.infer.smc import Survivors, smc
+from deepprooflog.graph.unfold.way_table import Ints
+from deepprooflog.infer.batches.selection import Select
+from deepprooflog.infer.particles.arena import LookAhead
+from deepprooflog.infer.particles.prepare import Form, ParticleBatch, arenas, prepare
+from deepprooflog.infer.particles.smc import Survivors, smc
 from deepprooflog.learn.results import Loss
-from deepprooflog.logic.budget import Budget
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.model import GoalsLike, Model
 
 

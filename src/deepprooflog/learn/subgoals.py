@@ -20,9 +20,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.infer.particles import Arena
-from deepprooflog.infer.paths import ParticleBatch, arenas
-from deepprooflog.infer.smc import smc
+from deepprooflog.infer.particles.arena import Arena
+from deepprooflog.infer.particles.prepare import ParticleBatch, arenas
+from deepprooflog.infer.particles.smc import smc
 from deepprooflog.model import Model
 
 

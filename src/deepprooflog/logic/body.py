@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deepprooflog.logic.raise_iso import instantiation_error, type_error
+from deepprooflog.logic.solver.iso_errors import instantiation_error, type_error
 from deepprooflog.syntax.terms import COMMA, TRUE, Atom, Functor, Struct, Term, Var, deref
 
 CUT = Atom("!")

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from deepprooflog.logic.analysis.reach import MAX_EXTRA, mentioned
 from deepprooflog.logic.body import DISJUNCTION, IF_THEN, SOFT_IF, conjuncts, has_cut
-from deepprooflog.logic.budget import Budget
 from deepprooflog.logic.builtins import library_clauses
 from deepprooflog.logic.builtins.registry import GUARDS, META
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import instantiate
 from deepprooflog.logic.head import enter
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
-from deepprooflog.logic.reach import MAX_EXTRA, mentioned
-from deepprooflog.logic.refusals import not_callable
-from deepprooflog.logic.solver import Solver
+from deepprooflog.logic.solver.solver import Solver
+from deepprooflog.logic.step_errors import not_callable
 from deepprooflog.logic.unify import Trail, undo
 from deepprooflog.syntax.terms import COMMA, Atom, Functor, Struct, Term, args_of, deref
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from deepprooflog.logic.clause import Clause, Place
-from deepprooflog.logic.garbage import gc_paused
+from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.syntax.terms import Functor, Struct, Term, Var
 
 FactRow: TypeAlias = tuple[tuple[Term, ...], int]

@@ -18,8 +18,8 @@ from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
 from deepprooflog.relational.weigh import log_choices, transitions_of
-from deepprooflog.score.embedding import Embedding
-from deepprooflog.score.numbered import EmbeddedGoals
+from deepprooflog.score.embedding.embedding import Embedding
+from deepprooflog.score.embedding.numbered import EmbeddedGoals
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.score.transitions import LogPolicy, Transitions
 

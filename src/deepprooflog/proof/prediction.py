@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deepprooflog.infer.likely import AnswerWay, Likely
+from deepprooflog.infer.answers.predict import AnswerWay, Likely
 from deepprooflog.logic.answers import answer_text, bindings_text, probability
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query

@@ -86,50 +86,50 @@ class Proof:
         return self.checker()
 
     def __str__(self) -> str:
-        from deepprooflog.proof.text import to_text
+        from deepprooflog.proof.render.text import to_text
 
         return to_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The proof as plain Python: what `to_json` writes."""
-        from deepprooflog.proof.json_form import to_dict
+        from deepprooflog.proof.render.json_form import to_dict
 
         return to_dict(self)
 
     def to_json(self) -> str:
         """The proof as JSON; `Proof.from_json` reads it back."""
-        from deepprooflog.proof.json_form import to_json
+        from deepprooflog.proof.render.json_form import to_json
 
         return to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Proof:
         """The proof that `to_json` wrote; it cannot be checked, since its program is not there."""
-        from deepprooflog.proof.json_form import from_json
+        from deepprooflog.proof.render.json_form import from_json
 
         return from_json(text)
 
     def to_html(self) -> str:
         """One self-contained page: a tree that folds, with search."""
-        from deepprooflog.proof.html import to_html
+        from deepprooflog.proof.render.html import to_html
 
         return to_html(self)
 
     def to_svg(self) -> str:
         """A drawing, the query on top."""
-        from deepprooflog.proof.svg import to_svg
+        from deepprooflog.proof.render.svg import to_svg
 
         return to_svg(self)
 
     def to_latex(self, *, standalone: bool = True) -> str:
         """A `forest` tree: a document to compile, or only the environment to paste in a paper."""
-        from deepprooflog.proof.latex import to_latex
+        from deepprooflog.proof.render.latex import to_latex
 
         return to_latex(self, standalone=standalone)
 
     def to_mermaid(self) -> str:
         """A Mermaid flowchart, as Markdown pages show it."""
-        from deepprooflog.proof.mermaid import to_mermaid
+        from deepprooflog.proof.render.mermaid import to_mermaid
 
         return to_mermaid(self)
 

@@ -11,10 +11,10 @@ from typing import TypeVar
 import torch
 
 from deepprooflog.errors import DataError, ModelError, Stopped
-from deepprooflog.learn.checkpoint import first_line
-from deepprooflog.learn.interrupt import handled, stop_at_once
+from deepprooflog.learn.run.checkpoint import first_line
 from deepprooflog.learn.run.folder import RunFolder, create, reopen
-from deepprooflog.learn.settings import as_tables, settings, values_of
+from deepprooflog.learn.run.interrupt import handled, stop_at_once
+from deepprooflog.learn.run.settings import as_tables, settings, values_of
 from deepprooflog.recipes.recipe import read_recipe
 
 RunOptions = TypeVar("RunOptions")

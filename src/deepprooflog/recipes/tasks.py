@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 from deepprooflog.errors import DataError
-from deepprooflog.infer.likely import By
+from deepprooflog.infer.answers.predict import By
+from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.model import TASK, open_graph_model
-from deepprooflog.kg.options import GraphOptions
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.proof.tree import Proof
-from deepprooflog.recipes import (
-    addition,
-    addition_options,
-    addition_query,
-    addition_run,
-    kg_run,
-)
+from deepprooflog.recipes.addition import options as addition_options
+from deepprooflog.recipes.addition import query as addition_query
+from deepprooflog.recipes.addition import run as addition_run
+from deepprooflog.recipes.addition import task as addition
+from deepprooflog.recipes.graph import run as kg_run
 
 
 @dataclass(frozen=True)

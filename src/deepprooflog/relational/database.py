@@ -15,19 +15,19 @@ from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.relational.goals import NO_FACT, PAD, Goals
-from deepprooflog.relational.guards import integer_values
-from deepprooflog.relational.index import Bound, Facts, Index, build_index, gather_facts
-from deepprooflog.relational.rules import EncodedRule, Offer, read_facts, read_rules
-from deepprooflog.relational.symbols import Symbols
-from deepprooflog.relational.tables import AtomLayout, Standing, Tables, build_tables
-from deepprooflog.relational.templates import (
+from deepprooflog.relational.call_patterns import (
     CallPattern,
     CompiledRule,
     compile_rule,
     is_canonical,
     pattern_of,
 )
+from deepprooflog.relational.goals import NO_FACT, PAD, Goals
+from deepprooflog.relational.guards import integer_values
+from deepprooflog.relational.index import Bound, Facts, Index, build_index, gather_facts
+from deepprooflog.relational.rules import EncodedRule, Offer, read_facts, read_rules
+from deepprooflog.relational.symbols import Symbols
+from deepprooflog.relational.tables import AtomLayout, Standing, Tables, build_tables
 from deepprooflog.relational.terms import decode, encode
 from deepprooflog.syntax.terms import struct
 

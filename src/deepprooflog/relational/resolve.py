@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from deepprooflog.relational.call_patterns import argument, residual
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals, number_variables, variable
 from deepprooflog.relational.match import Calls
-from deepprooflog.relational.templates import argument, residual
 from deepprooflog.score.ragged import tensor_ranges
 
 

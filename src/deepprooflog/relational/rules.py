@@ -24,8 +24,8 @@ from deepprooflog.errors import ProgramError
 from deepprooflog.logic.body import CUT
 from deepprooflog.logic.builtins import is_builtin
 from deepprooflog.logic.clause import Bernoulli, Clause, Place, at
-from deepprooflog.logic.link import unknown_predicate
 from deepprooflog.logic.program import PredicateKind, Program
+from deepprooflog.logic.solver.link import unknown_predicate
 from deepprooflog.relational.goals import variable
 from deepprooflog.relational.guards import GUARDS, guard_clause
 from deepprooflog.relational.symbols import Symbols

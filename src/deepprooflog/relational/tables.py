@@ -16,14 +16,14 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from deepprooflog.relational.goals import PAD, variable
-from deepprooflog.relational.rules import EncodedRule, Offer
-from deepprooflog.relational.templates import (
+from deepprooflog.relational.call_patterns import (
     CallPattern,
     CompiledRule,
     argument,
     code_of,
 )
+from deepprooflog.relational.goals import PAD, variable
+from deepprooflog.relational.rules import EncodedRule, Offer
 
 # A test that always holds: the argument at position 0 of the call equals itself.
 _NO_TEST = (0, argument(0))

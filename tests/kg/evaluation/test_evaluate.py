@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.rules import parse_rules
+from deepprooflog.kg.data.triples import graph_of
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover, watched
 from deepprooflog.kg.prove.build import prover
-from deepprooflog.kg.rules import parse_rules
-from deepprooflog.kg.triples import graph_of
 
 RING = graph_of(
     [(f"e{i}", "next", f"e{(i + 1) % 6}") for i in range(6)],

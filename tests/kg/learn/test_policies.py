@@ -8,9 +8,9 @@ import pytest
 
 import deepprooflog as dpl
 from deepprooflog.kg.learn.learners import LEARNERS
+from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.learn.policies import POLICIES
-from deepprooflog.kg.options import GraphOptions
-from deepprooflog.learn.settings import described
+from deepprooflog.learn.run.settings import described
 
 TRIPLES = [(f"a{i}", "good", f"b{i}") for i in range(8)]
 TRIPLES += [(f"a{i}", "likes", f"b{i}") for i in range(8)]

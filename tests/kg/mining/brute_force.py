@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.mining.found import CLOSED, FREE, FoundRule
-from deepprooflog.kg.triples import Graph
 
 Facts = set[tuple[int, int, int]]
 

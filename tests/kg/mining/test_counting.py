@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.mining.acyclic import example_of
 from deepprooflog.kg.mining.adjacency import directed_graph
 from deepprooflog.kg.mining.closed import PathCounter, Thresholds
@@ -16,7 +17,6 @@ from deepprooflog.kg.mining.found import CLOSED, FREE, FoundRule
 from deepprooflog.kg.mining.identity import pairs_without
 from deepprooflog.kg.mining.reach import stripes, walked
 from deepprooflog.kg.mining.search import path_of
-from deepprooflog.kg.triples import Graph, graph_of
 from kg.mining.brute_force import Facts, counts, predictions, walks
 from kg.mining.random_graphs import Triples, triples
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import deepprooflog as dpl
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.rules import clause_text
+from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.mining.adjacency import directed_graph
 from deepprooflog.kg.mining.clauses import clause_of
 from deepprooflog.kg.mining.found import CLOSED, FREE, FoundRule
 from deepprooflog.kg.mining.miner import mine
 from deepprooflog.kg.mining.options import MineOptions
 from deepprooflog.kg.mining.search import RuleSearch
-from deepprooflog.kg.rules import clause_text
-from deepprooflog.kg.triples import Graph, graph_of
 from kg.mining.brute_force import counts
 from kg.mining.random_graphs import Triples, triples
 

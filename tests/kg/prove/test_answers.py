@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import torch
 
-from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.calibration import Calibration
-from deepprooflog.kg.kge_complex import ComplEx
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.belief.calibration import Calibration
+from deepprooflog.kg.data.rules import parse_rules
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.kge.complex import ComplEx
 from deepprooflog.kg.prove.answers import AT_LEAST, answer
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.question import read_question
-from deepprooflog.kg.rules import parse_rules
-from deepprooflog.kg.triples import Graph, graph_of
 
 MANY = AT_LEAST + 20
 FRIENDS = graph_of(

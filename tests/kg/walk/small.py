@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.syntax.terms import Atom

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from deepprooflog.kg.prover import ExploreLimits, Prover
-from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.program import directed_names, fact_atom, walk_program

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.ranking import rank
-from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.evaluation.ranking import rank
 from deepprooflog.kg.walk.model import WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.rank import rank_open

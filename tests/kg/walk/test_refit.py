@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.walk.model import WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.refit import refit_suits

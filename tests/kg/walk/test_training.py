@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.triples import Graph, graph_of
+from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
 from deepprooflog.kg.walk.queries import WalkQueries
 from deepprooflog.kg.walk.training import train_walks, walk_losses

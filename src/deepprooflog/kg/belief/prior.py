@@ -15,16 +15,16 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.calibration import Calibration, calibrate
-from deepprooflog.kg.evidence import Evidence
-from deepprooflog.kg.kge import Kge
-from deepprooflog.kg.kge_known import KnownTriples
-from deepprooflog.kg.kge_models import BY_NAME, make_model
-from deepprooflog.kg.kge_options import KgeOptions
-from deepprooflog.kg.notice import plural
-from deepprooflog.kg.triples import Graph
-from deepprooflog.learn import checkpoint
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.belief.calibration import Calibration, calibrate
+from deepprooflog.kg.belief.evidence import Evidence
+from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.notice import plural
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.kge.kge import Kge
+from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.kg.kge.table import BY_NAME, make_model
+from deepprooflog.learn.run import checkpoint
 
 SHAPE: checkpoint.EntryTypes = {
     "prior": dict, "slope": Tensor, "offset": Tensor, "base_rate": (int, float), "model": str,

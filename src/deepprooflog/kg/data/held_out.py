@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.data.triples import Graph
 
 
 def hold_out(graph: Graph, share: float, seed: int = 0) -> Graph:
@@ -15,7 +15,7 @@ def hold_out(graph: Graph, share: float, seed: int = 0) -> Graph:
 
     A triple stays in train where it is the last there of its relation or of one of its entities.
 
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> graph = hold_out(graph_of([(a, "r", b) for a in "abc" for b in "abc"]), 0.25)
     >>> len(graph.train), len(graph.valid)
     (7, 2)

@@ -20,12 +20,12 @@ from torch import Tensor
 
 from deepprooflog.data.unpack import read_file
 from deepprooflog.errors import DataError, ProofLogError
-from deepprooflog.kg.folder import read_graph, split_files
-from deepprooflog.kg.notice import plural
-from deepprooflog.kg.reading import read_text
-from deepprooflog.kg.rules import Rules, parse_rules
-from deepprooflog.kg.triples import SPLITS, Graph, SplitName, TripleSource
-from deepprooflog.learn import checkpoint
+from deepprooflog.kg.data.folder import read_graph, split_files
+from deepprooflog.kg.data.notice import plural
+from deepprooflog.kg.data.reading import read_text
+from deepprooflog.kg.data.rules import Rules, parse_rules
+from deepprooflog.kg.data.triples import SPLITS, Graph, SplitName, TripleSource
+from deepprooflog.learn.run import checkpoint
 from deepprooflog.syntax.terms import Atom, Float, Str, Term
 
 NAME = "graph.pt"
@@ -172,7 +172,7 @@ def renumbered(graph: Graph, like: Graph) -> Graph:
     Entities that only the other has are left out, so that no one is asked about them; relations
     stay, since what is learned of them is kept by their numbers.
 
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> one = graph_of([("a", "r", "b"), ("b", "s", "c")])
     >>> other = graph_of([("c", "s", "d"), ("d", "s", "b")])
     >>> found = renumbered(other, one)

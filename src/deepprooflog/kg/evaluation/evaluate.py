@@ -10,18 +10,18 @@ import numpy as np
 from jaxtyping import Int64
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import calibrate_belief
-from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.depth import depths
-from deepprooflog.kg.domains import ANYONE, Candidates
+from deepprooflog.kg.data.domains import ANYONE, Candidates
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.evaluation.figures import WATCHED, figures
+from deepprooflog.kg.evaluation.fusion import fit_fusion
+from deepprooflog.kg.evaluation.ranking import Protocol, Ranking, rank
 from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.evaluation.scores import CountedScore, Score, belief_score, success_score
-from deepprooflog.kg.figures import WATCHED, figures
-from deepprooflog.kg.fusion import fit_fusion
-from deepprooflog.kg.prover import Prover
-from deepprooflog.kg.ranking import Protocol, Ranking, rank
-from deepprooflog.kg.triples import Graph
-from deepprooflog.learn.progress import Progress
+from deepprooflog.kg.prove.depth import depths
+from deepprooflog.kg.prove.prover import Prover
+from deepprooflog.learn.run.progress import Progress
 
 # Candidates explored together: many share goals, and all must fit in memory.
 CPU_BATCH, DEVICE_BATCH = 4096, 32768

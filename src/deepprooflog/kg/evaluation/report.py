@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deepprooflog.kg.metrics import HITS
+from deepprooflog.kg.evaluation.metrics import HITS
 
 SHOWN = ("mrr", "hits@1", "hits@3", "hits@10", "auc_pr")
 

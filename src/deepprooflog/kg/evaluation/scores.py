@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.fusion import Recorded
-from deepprooflog.kg.prover import Prover
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.evaluation.fusion import Recorded
+from deepprooflog.kg.prove.prover import Prover
 
 Score: TypeAlias = "Callable[[Int[Tensor, 'triples 3']], Tensor]"
 

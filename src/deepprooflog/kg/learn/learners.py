@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int64
 
-from deepprooflog.kg.exact_learner import train_exact
+from deepprooflog.kg.learn.exact_learner import train_exact
+from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
-from deepprooflog.kg.prover import Prover
-from deepprooflog.learn.progress import Progress
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.learn.run.loop import Learned
+from deepprooflog.learn.run.progress import Progress
 
 if TYPE_CHECKING:
-    from deepprooflog.kg.options import GraphOptions
+    from deepprooflog.kg.learn.options import GraphOptions
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _exact(lesson: PolicyLesson) -> Learned:
 
 
 def _ppo(lesson: PolicyLesson) -> Learned:
-    from deepprooflog.kg.ppo_learner import train_ppo
+    from deepprooflog.kg.learn.ppo_learner import train_ppo
 
     own, run = lesson.options.ppo, lesson.run
     scalars = run.path / "tensorboard" if run is not None and lesson.options.tensorboard else None

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, cast
 
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.score.clause_weights import ClauseWeights
-from deepprooflog.score.embedding import Embedding
-from deepprooflog.score.leftmost import Leftmost
+from deepprooflog.score.embedding.embedding import Embedding
+from deepprooflog.score.embedding.leftmost import Leftmost
+from deepprooflog.score.embedding.vocabulary import ConstantRows
 from deepprooflog.score.scorer import Scorer
-from deepprooflog.score.vocabulary import ConstantRows
 
 if TYPE_CHECKING:
-    from deepprooflog.kg.options import PolicyOptions
+    from deepprooflog.kg.learn.options import PolicyOptions
 
 MakePolicy = Callable[["PolicyOptions", Theory, int], Scorer]
 """An untrained policy from its options, the theory whose goals it weighs, and a seed."""

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Int64
 
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.data.triples import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class DirectedGraph:
 def directed_graph(graph: Graph, identity: bool) -> DirectedGraph:
     """The training triples as directed edges; under object identity without loops.
 
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> edges = directed_graph(graph_of([("ann", "knows", "bob")]), True)
     >>> [(one.sources.tolist(), one.targets.tolist()) for one in edges.by_relation]
     [([0], [1]), ([1], [0])]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
+from deepprooflog.kg.data.rule_counts import RuleCounts
+from deepprooflog.kg.data.rules import Rule
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.mining.acyclic import example_of
 from deepprooflog.kg.mining.adjacency import DirectedGraph
 from deepprooflog.kg.mining.found import CLOSED, FREE, NONE, FoundRule
-from deepprooflog.kg.rule_counts import RuleCounts
-from deepprooflog.kg.rules import Rule
-from deepprooflog.kg.triples import Graph
 from deepprooflog.logic.clause import Clause, abstract
 from deepprooflog.syntax.terms import Functor, Struct, Term, Var
 
@@ -37,8 +37,8 @@ def rules_of(
 def clause_of(graph: Graph, rule: FoundRule, guards: bool = False) -> Clause:
     """A found rule as a clause.
 
-    >>> from deepprooflog.kg.rules import clause_text
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.rules import clause_text
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> graph = graph_of([("ann", "mother", "bob")])
     >>> print(clause_text(clause_of(graph, FoundRule(0, (1, 0), FREE, FREE, CLOSED, 1, 1, 1))))
     mother(A,B) :- mother(C,A), mother(C,B).

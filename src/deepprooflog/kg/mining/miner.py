@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.notice import DataNotice, plural
+from deepprooflog.kg.data.rules import Rules
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.mining.adjacency import directed_graph
 from deepprooflog.kg.mining.clauses import rules_of
 from deepprooflog.kg.mining.options import MineOptions
 from deepprooflog.kg.mining.search import RuleSearch
-from deepprooflog.kg.notice import DataNotice, plural
-from deepprooflog.kg.rules import Rules
-from deepprooflog.kg.triples import Graph
-from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run.progress import Progress
 
 PARTS = 1000
 
@@ -38,7 +38,7 @@ def mine(
     Every count is exact. `stop` is asked between steps: when it says so, or `seconds` are over, the
     rules found so far are returned, with a notice of how far the search came.
 
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> graph = graph_of([("ann", "parent", "bob"), ("bob", "child", "ann"),
     ...                   ("eve", "parent", "dan"), ("dan", "child", "eve")])
     >>> for rule in mine(graph, min_support=2, constants=False):

@@ -16,9 +16,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from deepprooflog.kg.data.triples import Graph, SplitName
+from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import TripleQuestion
-from deepprooflog.kg.prover import Prover
-from deepprooflog.kg.triples import Graph, SplitName
 from deepprooflog.logic.query import Query
 from deepprooflog.proof.tree import Proof
 from deepprooflog.syntax.terms import Functor, Struct, Var

@@ -6,13 +6,13 @@ from functools import partial
 
 import torch
 
-from deepprooflog.kg.believe import Belief
-from deepprooflog.kg.program import database_of, program_of
-from deepprooflog.kg.prover import ExploreLimits, Prover
-from deepprooflog.kg.rules import Rules
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.data.rules import Rules
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.prove.program import database_of, program_of
+from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.relational.database import Believe
-from deepprooflog.score.embedding import Embedding
+from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.score.scorer import Scorer
 
 
@@ -30,8 +30,8 @@ def prover(
 ) -> Prover:
     """A prover of a graph's triples; without a policy of its own, an untrained one.
 
-    >>> from deepprooflog.kg.rules import parse_rules
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.rules import parse_rules
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> graph = graph_of([("ann", "mother", "bob"), ("bob", "father", "cy"), ("ann", "gran", "cy")])
     >>> rules = parse_rules("gran(X, Y) :- mother(X, Z), father(Z, Y).")
     >>> proves = prover(graph, rules)

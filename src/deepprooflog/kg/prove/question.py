@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Functor, Struct, Term, Var, args_of, deref
 
@@ -30,7 +30,7 @@ class TripleQuestion:
 def read_question(graph: Graph, text: str) -> TripleQuestion:
     """A query as text.
 
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> read_question(graph_of([("ann", "knows", "bob")]), "knows(Who, bob)").names
     ('Who', None)
     """

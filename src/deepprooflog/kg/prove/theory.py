@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from deepprooflog.kg.domains import ANYONE, Candidates
-from deepprooflog.kg.hiding import Hiding
-from deepprooflog.kg.notice import DataNotice
-from deepprooflog.kg.program import program_of
-from deepprooflog.kg.rules import Rules, unknown_relations, unused_weights
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.data.domains import ANYONE, Candidates
+from deepprooflog.kg.data.notice import DataNotice
+from deepprooflog.kg.data.rules import Rules, unknown_relations, unused_weights
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.prove.hiding import Hiding
+from deepprooflog.kg.prove.program import program_of
 from deepprooflog.logic.program import Program
 
 
@@ -18,8 +18,8 @@ from deepprooflog.logic.program import Program
 class Theory:
     """What is given before anything is learned.
 
-    >>> from deepprooflog.kg.rules import parse_rules
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.rules import parse_rules
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> graph = graph_of([("ann", "mother", "bob"), ("bob", "father", "cy")])
     >>> theory = Theory(graph, parse_rules("gran(X, Y) :- mother(X, Z), father(Z, Y)."))
     >>> sorted(map(str, theory.program.predicates))

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.triples import Graph, did_you_mean
+from deepprooflog.kg.data.triples import Graph, did_you_mean
 from deepprooflog.kg.walk.edges import Edges
 from deepprooflog.kg.walk.hop import LeftOut, Weighted, degrees, hop, left_out, weighted
 from deepprooflog.kg.walk.options import WalkOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deepprooflog.errors import DataError
-from deepprooflog.learn.options import MOST, check, option
+from deepprooflog.learn.run.options import MOST, check, option
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ import numpy as np
 from jaxtyping import Int64
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.program import relation_functors
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.prove.program import relation_functors
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.logic.clause import Clause
-from deepprooflog.logic.garbage import gc_paused
 from deepprooflog.logic.index import Entries
+from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.program import Predicate, PredicateKind, Program
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, canonical_var
 
@@ -46,7 +46,7 @@ def walk_program(
     """The program of a graph's training triples; `relations` are those of a model, by default all.
 
     >>> from deepprooflog.api import solve
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> graph = graph_of([("ann", "mother", "bob"), ("bob", "father", "cy")])
     >>> program = walk_program(graph, WalkOptions(hops=2, states=1, suits=False))
     >>> query = "walk(gran, 0, 0, ann, Y)"

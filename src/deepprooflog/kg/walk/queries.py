@@ -14,8 +14,8 @@ from jaxtyping import Int, Int64
 from torch import Tensor
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.triples import Graph, SplitName
-from deepprooflog.kg.truths import Truths
+from deepprooflog.kg.data.triples import Graph, SplitName
+from deepprooflog.kg.data.truths import Truths
 from deepprooflog.kg.walk.model import relation_numbers
 
 
@@ -52,7 +52,7 @@ class WalkQueries:
     ) -> WalkQueries:
         """Both queries of each triple; relations get the numbers they have in a model.
 
-        >>> from deepprooflog.kg.triples import graph_of
+        >>> from deepprooflog.kg.data.triples import graph_of
         >>> graph = graph_of([("a", "r", "b")])
         >>> queries = WalkQueries.of(graph, ("q", "r"), graph.train, ("train",))
         >>> queries.head.tolist(), queries.relation.tolist(), queries.tail.tolist()

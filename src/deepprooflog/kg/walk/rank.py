@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from jaxtyping import Float64, Int64
 
-from deepprooflog.kg.metrics import Ties, means, ranks
-from deepprooflog.kg.triples import SPLITS, Graph, SplitName
+from deepprooflog.kg.data.triples import SPLITS, Graph, SplitName
+from deepprooflog.kg.evaluation.metrics import Ties, means, ranks
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.queries import WalkQueries
 
@@ -48,7 +48,7 @@ def rank_open(
 
     `shown(done, total)` is called as lists are finished.
 
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> from deepprooflog.kg.walk.model import walk_graph
     >>> graph = graph_of([("a", "r", "b"), ("b", "r", "c")], test=[("c", "r", "a")])
     >>> ranking = rank_open(WalkModel(("r",)), walk_graph(graph, ("r",)), graph)

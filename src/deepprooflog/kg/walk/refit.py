@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.queries import WalkQueries
 from deepprooflog.kg.walk.rank import rank_open

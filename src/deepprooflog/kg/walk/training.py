@@ -21,16 +21,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepprooflog.kg.triples import Graph
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
 from deepprooflog.kg.walk.queries import QueryBatch, WalkQueries
 from deepprooflog.kg.walk.rank import rank_open
-from deepprooflog.learn import checkpoint
-from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.descent import Descent
 from deepprooflog.learn.run.loop import Learned, Loop, Row, seeded
-from deepprooflog.learn.schedule import rate
+from deepprooflog.learn.run.progress import Progress
+from deepprooflog.learn.run.schedule import rate
 
 CLIP = 1.0
 PACE = 8  # steps that are timed where the time is given instead of the epochs
@@ -59,7 +59,7 @@ def train_walks(
 
     `path` is a checkpoint to go on from, if it is there; `on_row` gets the rows of history.
 
-    >>> from deepprooflog.kg.triples import graph_of
+    >>> from deepprooflog.kg.data.triples import graph_of
     >>> ring = [(f"n{i}", "next", f"n{(i + 1) % 5}") for i in range(5)]
     >>> back = [(b, "last", a) for a, _, b in ring]
     >>> graph = graph_of(ring + back[1:], valid=back[:1])

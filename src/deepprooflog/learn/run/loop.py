@@ -29,10 +29,10 @@ from typing import Any, TypeAlias
 import torch
 from torch import nn
 
-from deepprooflog.learn import checkpoint
-from deepprooflog.learn.average import Average
-from deepprooflog.learn.interrupt import Stop, stopping
-from deepprooflog.learn.progress import Progress
+from deepprooflog.learn.run import checkpoint
+from deepprooflog.learn.run.average import Average
+from deepprooflog.learn.run.interrupt import Stop, stopping
+from deepprooflog.learn.run.progress import Progress
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 SHAPE: checkpoint.EntryTypes = {

@@ -28,7 +28,7 @@ from deepprooflog.logic.builtins import (  # noqa: F401 (imported for their regi
     typetest,
 )
 from deepprooflog.logic.builtins.registry import CONTROL, DET, NONDET, PROTECTED, TRANSPARENT
-from deepprooflog.logic.library import library_clauses, library_functors
+from deepprooflog.logic.solver.library import library_clauses, library_functors
 from deepprooflog.syntax.terms import Functor
 
 __all__ = [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepprooflog.logic.arithmetic import Number, add, evaluate, number_term
 from deepprooflog.logic.builtins.registry import control
 from deepprooflog.logic.builtins.solutions import Finish, collect
-from deepprooflog.logic.machine import Continuation, Machine, Site
-from deepprooflog.logic.order import compare, sorted_terms, without_duplicates
-from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
+from deepprooflog.logic.solver.arithmetic import Number, add, evaluate, number_term
+from deepprooflog.logic.solver.iso_errors import domain_error, instantiation_error, type_error
+from deepprooflog.logic.solver.machine import Continuation, Machine, Site
+from deepprooflog.logic.solver.standard_order import compare, sorted_terms, without_duplicates
 from deepprooflog.syntax.terms import NIL, Atom, Functor, Struct, Term, Var, deref, make_list
 
 _COUNT = Atom("count")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepprooflog.logic.arithmetic import evaluate, number_term
 from deepprooflog.logic.builtins.registry import det
-from deepprooflog.logic.machine import Machine
+from deepprooflog.logic.solver.arithmetic import evaluate, number_term
+from deepprooflog.logic.solver.machine import Machine
 
 
 @det("is", 2, iso=True)

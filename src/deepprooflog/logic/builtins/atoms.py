@@ -11,13 +11,13 @@ from deepprooflog.logic.builtins.registry import Solutions, det, nondet
 from deepprooflog.logic.builtins.substrings import Make, concatenations, substrings
 from deepprooflog.logic.builtins.terms import require_list
 from deepprooflog.logic.builtins.text import any_text, atomic_text, require_text
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import (
+from deepprooflog.logic.limits.room import require_text as require_length
+from deepprooflog.logic.solver.iso_errors import (
     domain_error,
     instantiation_error,
     syntax_error,
 )
-from deepprooflog.logic.room import require_text as require_length
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.syntax.reader import Flags, read_term
 from deepprooflog.syntax.terms import (
     NIL,

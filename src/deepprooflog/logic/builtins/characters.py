@@ -16,13 +16,13 @@ from deepprooflog.logic.builtins.text import (
     parse_number,
     require_text,
 )
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import (
+from deepprooflog.logic.solver.iso_errors import (
     instantiation_error,
     representation_error,
     syntax_error,
     type_error,
 )
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.syntax.terms import Atom, Float, Str, Term, Var, deref
 
 

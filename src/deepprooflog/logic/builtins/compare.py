@@ -6,9 +6,9 @@ from typing import Any
 
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.clause import abstract
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.order import compare as standard_order
-from deepprooflog.logic.raise_iso import domain_error, type_error
+from deepprooflog.logic.solver.iso_errors import domain_error, type_error
+from deepprooflog.logic.solver.machine import Machine
+from deepprooflog.logic.solver.standard_order import compare as standard_order
 from deepprooflog.logic.unify import undo, unify
 from deepprooflog.syntax.terms import Atom, Var, deref
 

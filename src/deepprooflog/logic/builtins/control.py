@@ -7,7 +7,8 @@ from typing import Any
 from deepprooflog.errors import PrologError
 from deepprooflog.logic.body import as_goal
 from deepprooflog.logic.builtins.registry import Solutions, control, det, holds_goals, nondet
-from deepprooflog.logic.machine import (
+from deepprooflog.logic.solver.iso_errors import ERROR, instantiation_error, short_text, type_error
+from deepprooflog.logic.solver.machine import (
     CUT_SITE,
     LEAVE_CATCH,
     ChoicePoint,
@@ -16,7 +17,6 @@ from deepprooflog.logic.machine import (
     Site,
     copy_term,
 )
-from deepprooflog.logic.raise_iso import ERROR, instantiation_error, short_text, type_error
 from deepprooflog.syntax.terms import COMMA, Atom, Functor, Struct, Term, Var, deref
 
 IF = Functor("->", 2)

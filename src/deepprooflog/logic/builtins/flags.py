@@ -6,14 +6,14 @@ from typing import Any
 
 from deepprooflog.errors import PrologError
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import (
+from deepprooflog.logic.solver.iso_errors import (
     ERROR,
     domain_error,
     instantiation_error,
     permission_error,
     type_error,
 )
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.operators import TYPES
 from deepprooflog.syntax.reader import DOUBLE_QUOTES

@@ -8,13 +8,12 @@ from decimal import Decimal
 from typing import Any
 
 from deepprooflog.errors import PrologError
-from deepprooflog.logic.arithmetic import evaluate, number_term
 from deepprooflog.logic.builtins.columns import Columns
 from deepprooflog.logic.builtins.output import LONGEST, emit, shown
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.text import any_text, atomic_text, chars, codes, list_text
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import (
+from deepprooflog.logic.solver.arithmetic import evaluate, number_term
+from deepprooflog.logic.solver.iso_errors import (
     domain_error,
     existence_error,
     instantiation_error,
@@ -22,6 +21,7 @@ from deepprooflog.logic.raise_iso import (
     resource_error,
     type_error,
 )
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.syntax.numerals import format_integer
 from deepprooflog.syntax.terms import (
     NIL,

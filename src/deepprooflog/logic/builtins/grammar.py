@@ -11,8 +11,8 @@ from typing import Any
 from deepprooflog.errors import PrologError
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.terms import require_partial_list
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import ERROR, instantiation_error, type_error
+from deepprooflog.logic.solver.iso_errors import ERROR, instantiation_error, type_error
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.syntax.dcg import body_goal
 from deepprooflog.syntax.terms import Atom, Str, Struct, Var, deref
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from deepprooflog.logic.arithmetic import floor_quotient, modulo
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
+from deepprooflog.logic.solver.arithmetic import floor_quotient, modulo
+from deepprooflog.logic.solver.iso_errors import domain_error, instantiation_error, type_error
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.syntax.terms import Atom, Term, Var, deref
 
 _INFINITE = (Atom("inf"), Atom("infinite"))

@@ -12,8 +12,8 @@ from typing import Any
 from deepprooflog.logic.builtins.control import add_arguments
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.terms import require_list
-from deepprooflog.logic.machine import Machine, copy_term
-from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
+from deepprooflog.logic.solver.iso_errors import domain_error, instantiation_error, type_error
+from deepprooflog.logic.solver.machine import Machine, copy_term
 from deepprooflog.syntax.terms import CURLY, Atom, Functor, Struct, Term, Var, deref, iter_list
 
 _LAMBDA = Functor(">>", 2)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from deepprooflog.logic.arithmetic import Number, add, evaluate, number_term
 from deepprooflog.logic.builtins.integers import require_integer
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
 from deepprooflog.logic.builtins.terms import require_list
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.order import compare, note_ages
-from deepprooflog.logic.raise_iso import domain_error, resource_error, type_error
-from deepprooflog.logic.room import CELL, require_room
+from deepprooflog.logic.limits.room import CELL, require_room
+from deepprooflog.logic.solver.arithmetic import Number, add, evaluate, number_term
+from deepprooflog.logic.solver.iso_errors import domain_error, resource_error, type_error
+from deepprooflog.logic.solver.machine import Machine
+from deepprooflog.logic.solver.standard_order import compare, note_ages
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import (
     CONS,

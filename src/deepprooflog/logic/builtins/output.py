@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from deepprooflog.logic.arithmetic import evaluate
 from deepprooflog.logic.builtins.columns import column_after
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.terms import require_list
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
-from deepprooflog.logic.room import require_text
+from deepprooflog.logic.limits.room import require_text
+from deepprooflog.logic.solver.arithmetic import evaluate
+from deepprooflog.logic.solver.iso_errors import domain_error, instantiation_error, type_error
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.syntax.terms import Atom, Float, Struct, Term, Var, deref
 from deepprooflog.syntax.writer import write_term
 

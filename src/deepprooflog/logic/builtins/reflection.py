@@ -7,14 +7,14 @@ from typing import Any
 from deepprooflog.logic.body import conjunction
 from deepprooflog.logic.builtins.registry import CONTROL, DET, NONDET, Solutions, nondet
 from deepprooflog.logic.clause import instantiate
-from deepprooflog.logic.library import library_clauses
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import (
+from deepprooflog.logic.solver.iso_errors import (
     indicator,
     instantiation_error,
     permission_error,
     type_error,
 )
+from deepprooflog.logic.solver.library import library_clauses
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, args_of, deref, functor_of
 

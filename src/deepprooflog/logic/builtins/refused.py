@@ -12,14 +12,14 @@ from deepprooflog.errors import PrologError
 from deepprooflog.logic.body import as_goal
 from deepprooflog.logic.builtins.integers import require_integer
 from deepprooflog.logic.builtins.registry import det
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import (
+from deepprooflog.logic.solver.iso_errors import (
     domain_error,
     indicator,
     instantiation_error,
     permission_error,
     type_error,
 )
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, functor_of
 
 _NECK = Functor(":-", 2)

@@ -18,7 +18,7 @@ from deepprooflog.logic import body
 from deepprooflog.syntax.terms import Functor
 
 if TYPE_CHECKING:
-    from deepprooflog.logic.machine import Continuation, Machine, Site
+    from deepprooflog.logic.solver.machine import Continuation, Machine, Site
 
 Test: TypeAlias = "Callable[[Machine, tuple[Any, ...]], bool]"
 QuickTest: TypeAlias = "Callable[[Machine, tuple[Any, ...]], bool | None]"

@@ -9,8 +9,13 @@ from deepprooflog.logic.body import as_goal
 from deepprooflog.logic.builtins.registry import Solutions, control
 from deepprooflog.logic.builtins.terms import require_partial_list
 from deepprooflog.logic.clause import abstract
-from deepprooflog.logic.machine import ChoicePoint, Continuation, Machine, Site, copy_term
-from deepprooflog.logic.order import note_ages, sort_key, sorted_terms, without_duplicates
+from deepprooflog.logic.solver.machine import ChoicePoint, Continuation, Machine, Site, copy_term
+from deepprooflog.logic.solver.standard_order import (
+    note_ages,
+    sort_key,
+    sorted_terms,
+    without_duplicates,
+)
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import (
     NIL,

@@ -8,9 +8,19 @@ from typing import Any
 
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.terms import require_list, require_partial_list
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.order import compare, note_ages, sorted_terms, without_duplicates
-from deepprooflog.logic.raise_iso import domain_error, instantiation_error, iso_error, type_error
+from deepprooflog.logic.solver.iso_errors import (
+    domain_error,
+    instantiation_error,
+    iso_error,
+    type_error,
+)
+from deepprooflog.logic.solver.machine import Machine
+from deepprooflog.logic.solver.standard_order import (
+    compare,
+    note_ages,
+    sorted_terms,
+    without_duplicates,
+)
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, make_list, struct
 
 _PAIR = Functor("-", 2)

@@ -7,7 +7,7 @@ from typing import Any
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
 from deepprooflog.logic.builtins.substrings import concatenations, substrings
 from deepprooflog.logic.builtins.text import any_text, chars, codes
-from deepprooflog.logic.machine import Machine
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.syntax.terms import Atom, Str, Var, deref, make_list
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from deepprooflog.logic.builtins.integers import require_integer
 from deepprooflog.logic.builtins.registry import Solutions
 from deepprooflog.logic.builtins.text import atomic_text, require_text
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
-from deepprooflog.logic.room import require_text as require_length
+from deepprooflog.logic.limits.room import require_text as require_length
+from deepprooflog.logic.solver.iso_errors import domain_error, instantiation_error, type_error
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import Struct, Term, Var, deref
 

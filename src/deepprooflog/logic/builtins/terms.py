@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
-from deepprooflog.logic.machine import Machine, copy_term
-from deepprooflog.logic.raise_iso import domain_error, instantiation_error, type_error
-from deepprooflog.logic.room import ARGUMENT, require_room
+from deepprooflog.logic.limits.room import ARGUMENT, require_room
+from deepprooflog.logic.solver.iso_errors import domain_error, instantiation_error, type_error
+from deepprooflog.logic.solver.machine import Machine, copy_term
 from deepprooflog.logic.unify import undo, unify
 from deepprooflog.syntax.terms import (
     NIL,

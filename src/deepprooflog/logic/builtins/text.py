@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 
 from deepprooflog.errors import SyntaxProblem
-from deepprooflog.logic.raise_iso import instantiation_error, representation_error, type_error
+from deepprooflog.logic.solver.iso_errors import (
+    instantiation_error,
+    representation_error,
+    type_error,
+)
 from deepprooflog.syntax.numerals import parse_integer
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import (

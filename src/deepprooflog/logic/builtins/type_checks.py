@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from deepprooflog.errors import PrologError
-from deepprooflog.logic.arithmetic import evaluate
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.text import MAX_CODE
 from deepprooflog.logic.builtins.typetest import TESTS
-from deepprooflog.logic.machine import Machine
-from deepprooflog.logic.raise_iso import (
+from deepprooflog.logic.solver.arithmetic import evaluate
+from deepprooflog.logic.solver.iso_errors import (
     domain_error,
     existence_error,
     instantiation_error,
@@ -19,6 +18,7 @@ from deepprooflog.logic.raise_iso import (
     type_error,
     type_error_term,
 )
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.logic.unify import undo
 from deepprooflog.syntax.terms import (
     NIL,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deepprooflog.logic.builtins.registry import Test, det
-from deepprooflog.logic.machine import Machine
+from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.syntax.terms import (
     NIL,
     Atom,

@@ -1,0 +1,1 @@
+"""Unfolding: queries as instances of templates that are resolved once."""

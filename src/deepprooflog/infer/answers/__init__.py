@@ -1,0 +1,1 @@
+"""The most probable answers of open queries."""

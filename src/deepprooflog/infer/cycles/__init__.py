@@ -1,0 +1,1 @@
+"""Cyclic goal graphs: linear systems without a subtraction, in a wide range."""

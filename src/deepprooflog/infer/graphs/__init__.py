@@ -1,0 +1,1 @@
+"""Goal graphs solved: in any semiring one by one, in log space, as batches of tensors."""

@@ -1,0 +1,1 @@
+"""Particles: sampled derivations, sequential Monte Carlo and its gradient."""

@@ -1,0 +1,1 @@
+"""Tabling by atom: productions, and the polynomial systems they make."""

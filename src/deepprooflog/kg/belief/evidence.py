@@ -1,0 +1,92 @@
+"""What the facts of a graph say of a triple's two entities, beside the embedding's score.
+
+An embedding knows which entities are alike; it does not know what is still missing. Who has a
+mother among the facts is seldom the one whose mother is looked for, and who is an uncle of five may
+well be one of a sixth. Six numbers of a triple r(a, b) tell, all without the triple itself:
+
+    has r(a, ·), log(1 + number of r(a, ·)), has r(·, b), log(1 + number of r(·, b)),
+    log(1 + facts about a), log(1 + facts about b)
+
+Which of them speak for a triple and which against differs between relations; calibration finds out.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float64, Int
+from torch import Tensor, nn
+
+from deepprooflog.kg.data.known import KnownTriples
+
+# Of which count each of the six numbers is made: r(a, ·), r(·, b), about a, about b.
+OF_COUNT = (0, 0, 1, 1, 2, 3)
+
+
+class Evidence(nn.Module):
+    """Counts of facts, by searches in sorted keys: memory grows with the facts alone.
+
+    >>> facts = torch.tensor([[0, 0, 1], [0, 0, 2], [3, 0, 2]])
+    >>> known = Evidence(facts, entities=4, relations=1)
+    >>> seen = known(torch.tensor([0]), torch.tensor([0]), torch.tensor([3]))[0]
+    >>> seen[[0, 2]].tolist(), seen[[1, 3, 4, 5]].expm1().round().tolist()
+    ([1.0, 0.0], [2.0, 0.0, 2.0, 1.0])
+    """
+
+    of_head: Tensor
+    of_tail: Tensor
+    facts: Tensor
+    own: Tensor
+
+    def __init__(self, facts: Int[Tensor, "n 3"], *, entities: int, relations: int) -> None:
+        super().__init__()
+        self.entities, self.relations = entities, relations
+        known = KnownTriples.of(facts, entities=entities, relations=relations)
+        h, r, t = unpacked(known)
+        self.register_buffer("own", known.keys, persistent=False)
+        self.register_buffer("of_head", (r * entities + h).sort().values, persistent=False)
+        self.register_buffer("of_tail", (r * entities + t).sort().values, persistent=False)
+        # A loop is one fact about its entity.
+        about = torch.bincount(h, minlength=entities) + torch.bincount(
+            t[h != t], minlength=entities
+        )
+        self.register_buffer("facts", about, persistent=False)
+
+    def counts(
+        self, relation: Int[Tensor, " batch"], head: Int[Tensor, " batch"],
+        tail: Int[Tensor, " batch"],
+    ) -> Int[Tensor, "batch 4"]:  # fmt: skip
+        """Facts r(a, ·) and r(·, b), facts about a and about b, but for r(a, b)."""
+        known = KnownTriples(self.own, self.entities, self.relations)
+        found = [
+            occurrences(self.of_head, relation * self.entities + head),
+            occurrences(self.of_tail, relation * self.entities + tail),
+            self.facts[head],
+            self.facts[tail],
+        ]
+        return torch.stack(found, 1) - known.holds(head, relation, tail).long()[:, None]
+
+    def forward(
+        self, relation: Int[Tensor, " batch"], head: Int[Tensor, " batch"],
+        tail: Int[Tensor, " batch"],
+    ) -> Float64[Tensor, "batch 6"]:  # fmt: skip
+        """The six numbers of each triple."""
+        counts = self.counts(relation, head, tail).double()
+        has, log = (counts > 0).double(), counts.log1p()
+        return torch.stack([has[:, 0], log[:, 0], has[:, 1], log[:, 1], log[:, 2], log[:, 3]], 1)
+
+
+def occurrences(keys: Int[Tensor, " n"], sought: Int[Tensor, " batch"]) -> Int[Tensor, " batch"]:
+    """How often each number occurs among sorted keys.
+
+    >>> occurrences(torch.tensor([1, 4, 4, 9]), torch.tensor([4, 5, 9])).tolist()
+    [2, 0, 1]
+    """
+    return torch.searchsorted(keys, sought, right=True) - torch.searchsorted(keys, sought)
+
+
+def unpacked(
+    known: KnownTriples,
+) -> tuple[Int[Tensor, " n"], Int[Tensor, " n"], Int[Tensor, " n"]]:
+    """The triples of a set, each once."""
+    rest, tail = known.keys // known.entities, known.keys % known.entities
+    return rest // known.relations, rest % known.relations, tail

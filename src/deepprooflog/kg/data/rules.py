@@ -1,0 +1,170 @@
+"""Rules over a knowledge graph: clauses with a name, a weight and the place they were read.
+
+Four ways of writing them are read, told apart by the first line:
+
+    uncle(X, Y) :- brother(X, Z), father(Z, Y).                    a Prolog program
+    r13:0.7089:brother(a,h), father(h,b) -> uncle(a,b)             id:weight:body -> head
+    141<TAB>97<TAB>0.68<TAB>uncle(X,Y) <= brother(X,A), father(A,Y)    AnyBURL's, PyClause's table
+    ?a  brother  ?c  ?c  father  ?b   => ?a  uncle  ?b<TAB>0.1<TAB>…   AMIE's table
+
+In a program a label `0.7 ::` is the rule's weight, not a stochastic label. In the arrow format
+every bare name in an argument is a variable, whatever its case; constants are quoted or numerals.
+In AnyBURL's, one capital letter is a variable and anything else a constant, as it stands in the
+triples; in AMIE's, what begins with a question mark. `kg.data.rule_writing` writes them.
+
+Weights and confidences are kept with their rules, for those who want to choose among them; how much
+a rule counts in a proof is learned, and does not begin at its weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deepprooflog.errors import ProgramError
+from deepprooflog.kg.data.notice import DataNotice, plural
+from deepprooflog.kg.data.reading import named, read_text
+from deepprooflog.kg.data.rule_counts import RuleCounts
+from deepprooflog.kg.data.triples import Graph, did_you_mean
+from deepprooflog.logic.body import CUT, has_nested_cut
+from deepprooflog.logic.builtins import PROTECTED, is_builtin
+from deepprooflog.logic.clause import Clause, instantiate
+from deepprooflog.syntax.terms import Functor, Term, Var, args_of, functor_of, variables
+from deepprooflog.syntax.writer import write_term
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its clause (with its place), a name, the weight and the counts of its source."""
+
+    clause: Clause
+    id: str
+    weight: float
+    counts: RuleCounts | None = None
+
+    @property
+    def place(self) -> str:
+        """Where the rule was read, `file:line`."""
+        place = self.clause.place
+        return "" if place is None else f"{place.file}:{place.line}"
+
+    def __str__(self) -> str:
+        return clause_text(self.clause)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of a file, in order.
+
+    >>> rules = parse_rules("r0:0.7:brother(a,h), father(h,b) -> uncle(a,b)")
+    >>> print(rules[0], rules[0].weight)
+    uncle(A,B) :- brother(A,C), father(C,B). 0.7
+    """
+
+    rules: tuple[Rule, ...]
+    notices: tuple[DataNotice, ...] = ()
+    source: str = field(default="", repr=False)  # the text they were read from
+    file: str = "<text>"
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __getitem__(self, number: int) -> Rule:
+        return self.rules[number]
+
+    def text(self) -> str:
+        """The rules as a Prolog program."""
+        return "".join(f"{rule}\n" for rule in self.rules)
+
+
+def read_rules(path: str | Path) -> Rules:
+    """The rules of a file, whichever way it writes them."""
+    return parse_rules(read_text(Path(path)), named(Path(path)))
+
+
+def parse_rules(text: str, file: str = "<text>") -> Rules:
+    """The rules of a text; notices say which heads are unsafe."""
+    from deepprooflog.kg.data.rule_formats import parse
+
+    rules = tuple(parse(text, file))
+    for rule in rules:
+        _check(rule)
+    return Rules(rules, tuple(notice for rule in rules for notice in _unsafe(rule)), text, file)
+
+
+def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[DataNotice]:
+    """Body atoms that nothing can prove: no triple and no rule has their relation."""
+    rules = list(rules)
+    heads = {rule.clause.functor for rule in rules}
+    known = {Functor(name, 2) for name in graph.relations} | heads
+    notices: dict[Functor, DataNotice] = {}
+    for rule in rules:
+        for atom in rule.clause.body:
+            functor = functor_of(atom)
+            if functor is None or functor in known or functor in notices or is_builtin(functor):
+                continue
+            hint = did_you_mean(functor.name, (f.name for f in known))
+            message = f"no triple and no rule is about {functor}, so this rule never succeeds"
+            place = rule.clause.place
+            notices[functor] = DataNotice(
+                f"{message}; {hint}" if hint else message,
+                place.file if place else None,
+                place.line if place else None,
+            )
+    return list(notices.values())
+
+
+def unused_weights(rules: Rules) -> list[DataNotice]:
+    """Word of weights that were read: a policy learns its own."""
+    count = sum(rule.weight != 1.0 for rule in rules)
+    if not count:
+        return []
+    told = f"the weights of {plural(count, 'rule')} are not used: how much a rule counts is learned"
+    return [DataNotice(told, rules.file, count=count)]
+
+
+def clause_text(clause: Clause) -> str:
+    """A clause as a program writes it, its variables A, B, … by first occurrence."""
+    frame: list[Term | None] = [Var(_letter(i)) for i in range(clause.size)]
+    head, *body = (write_term(instantiate(term, frame)) for term in (clause.head, *clause.body))
+    return f"{head} :- {', '.join(body)}." if body else f"{head}."
+
+
+def _letter(number: int) -> str:
+    return chr(65 + number % 26) + (str(number // 26) if number >= 26 else "")
+
+
+def _check(rule: Rule) -> None:
+    clause = rule.clause
+    place = clause.place
+    wrong: str | None = None
+    if any(atom is CUT or has_nested_cut(atom) for atom in clause.body):
+        wrong = "a cut in a rule: rules are alternatives, each a step of its own"
+    elif clause.functor in PROTECTED:
+        wrong = f"{clause.functor} is built in and cannot be a rule's head"
+    elif clause.functor.name == "-":
+        wrong = "a difference is no atom: a name with a hyphen is quoted in a program"
+    if wrong is not None:
+        file, line = (place.file, place.line) if place else (None, None)
+        raise ProgramError(wrong, file=file, line=line)
+
+
+def _unsafe(rule: Rule) -> Iterator[DataNotice]:
+    """A head variable that the body does not bind."""
+    clause = rule.clause
+    if not clause.body:
+        return
+    bound = set(variables(*clause.body))
+    free = [v for v in variables(*args_of(clause.head)) if v not in bound]
+    if free:
+        names = ", ".join(clause.names[v.index] for v in free)
+        yield DataNotice(
+            f"the head variable {names} is not in the body: the rule proves its head for every "
+            "value of it, and leaves it unbound in an open query",
+            clause.place.file if clause.place else None,
+            clause.place.line if clause.place else None,
+        )

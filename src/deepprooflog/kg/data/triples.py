@@ -1,0 +1,256 @@
+"""A knowledge graph: numbered entities and relations, and triples as integer arrays.
+
+A triple r(h, t) is a row (h, r, t) of numbers. Entities and relations are numbered by first
+occurrence over train, valid and test, heads before tails, so that the same files always give the
+same numbers.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from jaxtyping import Bool, Int64
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.data.notice import DataNotice, plural
+from deepprooflog.kg.data.truths import Truths
+from deepprooflog.syntax.reader import read_term
+from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, functor_of
+from deepprooflog.syntax.writer import write_term
+
+SplitName: TypeAlias = Literal["train", "valid", "test"]
+Side: TypeAlias = Literal["head", "tail"]
+TriplePattern: TypeAlias = tuple[int | None, int, int | None]
+
+SPLITS: tuple[SplitName, ...] = ("train", "valid", "test")
+SIDES: tuple[Side, ...] = ("head", "tail")
+
+
+@dataclass(frozen=True, eq=False)
+class TripleSource:
+    """Where a split's triples were read."""
+
+    file: str
+    lines: Int64[np.ndarray, " triples"]
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A knowledge graph with its splits.
+
+    >>> graph = graph_of([("ann", "knows", "bob"), ("bob", "knows", "ann")])
+    >>> graph.relations, [graph.entity_text(e) for e in range(2)], graph.train.tolist()
+    (('knows',), ['ann', 'bob'], [[0, 0, 1], [1, 0, 0]])
+    """
+
+    name: str
+    entities: tuple[Term, ...]
+    relations: tuple[str, ...]
+    train: Int64[np.ndarray, "train 3"]
+    valid: Int64[np.ndarray, "valid 3"]
+    test: Int64[np.ndarray, "test 3"]
+    notices: tuple[DataNotice, ...] = ()
+    sources: Mapping[SplitName, TripleSource] = field(default_factory=dict)
+    rules: Path | None = None  # the folder's own rules file
+    folder: Path | None = None  # where the splits were read
+
+    def __post_init__(self) -> None:
+        if len(self.entities) ** 2 * len(self.relations) >= 2**63:
+            raise DataError(
+                f"{len(self.entities):,} entities and {len(self.relations):,} relations are more "
+                "than a 64-bit number can tell apart as triples"
+            )
+
+    def __repr__(self) -> str:
+        sizes = " / ".join(f"{len(self.split(name)):,}" for name in SPLITS)
+        return (
+            f"Graph({self.name!r}: {plural(len(self.entities), 'entity', 'entities')}, "
+            f"{plural(len(self.relations), 'relation')}, {sizes} triples)"
+        )
+
+    def split(self, name: SplitName) -> Int64[np.ndarray, "triples 3"]:
+        """The triples of a split."""
+        found = {"train": self.train, "valid": self.valid, "test": self.test}.get(name)
+        if found is None:
+            raise DataError(f"no split {name!r}", hint=f"one of {', '.join(SPLITS)}")
+        return found
+
+    @cached_property
+    def entity_ids(self) -> Mapping[Term, int]:
+        """Each entity's number."""
+        return {term: number for number, term in enumerate(self.entities)}
+
+    @cached_property
+    def relation_ids(self) -> Mapping[str, int]:
+        """Each relation's number."""
+        return {name: number for number, name in enumerate(self.relations)}
+
+    def known(self, side: Side, splits: Sequence[SplitName] = SPLITS) -> Truths:
+        """The entities that stand on one side of the triples of some splits, by the other side."""
+        key = (side, tuple(splits))
+        found = self._known.get(key)
+        if found is None:
+            rows = np.concatenate([self.split(name) for name in splits])
+            found = Truths.of(contexts(self, rows, side), rows[:, column(side)], len(self.entities))
+            self._known[key] = found
+        return found
+
+    @cached_property
+    def _known(self) -> dict[tuple[Side, tuple[SplitName, ...]], Truths]:
+        return {}
+
+    def holds(
+        self, triples: Int64[np.ndarray, "triples 3"], splits: Sequence[SplitName] = SPLITS
+    ) -> Bool[np.ndarray, " triples"]:
+        """Which triples are among those of some splits."""
+        return self.known("tail", splits).has(contexts(self, triples, "tail"), triples[:, 2])
+
+    def entity_text(self, number: int) -> str:
+        """An entity as a program writes it."""
+        return write_term(self.entities[number])
+
+    def term(self, triple: Sequence[int] | Int64[np.ndarray, " 3"]) -> Struct:
+        """A triple as a ground atom."""
+        head, relation, tail = map(int, triple)
+        functor = Functor(self.relations[relation], 2)
+        return Struct(functor, (self.entities[head], self.entities[tail]), True)
+
+    def text(self, triple: Sequence[int] | Int64[np.ndarray, " 3"]) -> str:
+        """A triple as a program writes it."""
+        return write_term(self.term(triple))
+
+    def pattern(self, query: str | Term) -> TriplePattern:
+        """The numbers in a query `relation(head, tail)`, None for a variable.
+
+        >>> graph_of([("ann", "knows", "bob")]).pattern("knows(X, bob)")
+        (None, 0, 1)
+        """
+        term = read_term(query, end_optional=True).term if isinstance(query, str) else deref(query)
+        atom = binary_atom(term)
+        if atom is None:
+            raise DataError(f"{write_term(term)} is no triple", hint="relation(head, tail)")
+        name, (head, tail) = atom
+        relation = self.relation_ids.get(name)
+        if relation is None:
+            raise DataError(
+                f"unknown relation {write_term(Atom(name))}",
+                hint=did_you_mean(name, self.relations) or "relations: " + _some(self.relations),
+            )
+        return self._entity(head), relation, self._entity(tail)
+
+    def _entity(self, term: Term) -> int | None:
+        term = deref(term)
+        if type(term) is Var:
+            return None
+        number = self.entity_ids.get(term)
+        if number is None:
+            text = write_term(term)
+            names = (write_term(e) for e in self.entities)
+            raise DataError(f"unknown entity {text}", hint=did_you_mean(text, names))
+        return number
+
+
+def graph_of(
+    train: Iterable[tuple[str | int, str, str | int]],
+    valid: Iterable[tuple[str | int, str, str | int]] = (),
+    test: Iterable[tuple[str | int, str, str | int]] = (),
+    name: str = "graph",
+) -> Graph:
+    """A graph from triples (head, relation, tail) in Python."""
+    entities: dict[Term, int] = {}
+    relations: dict[str, int] = {}
+    splits = [
+        numbered([(_constant(h), r, _constant(t)) for h, r, t in rows], entities, relations)
+        for rows in (train, valid, test)
+    ]
+    return Graph(name, tuple(entities), tuple(relations), splits[0], splits[1], splits[2])
+
+
+def numbered(
+    rows: Sequence[tuple[Term, str, Term]], entities: dict[Term, int], relations: dict[str, int]
+) -> Int64[np.ndarray, "triples 3"]:
+    """Rows of names as rows of numbers; names not met before get the next number."""
+    numbers = [
+        (
+            entities.setdefault(head, len(entities)),
+            relations.setdefault(relation, len(relations)),
+            entities.setdefault(tail, len(entities)),
+        )
+        for head, relation, tail in rows
+    ]
+    return np.array(numbers, dtype=np.int64).reshape(-1, 3)
+
+
+def column(side: Side) -> int:
+    """Where the side's entity stands in a row (h, r, t)."""
+    return 0 if side == "head" else 2
+
+
+def contexts(
+    graph: Graph, triples: Int64[np.ndarray, "triples 3"], side: Side
+) -> Int64[np.ndarray, " triples"]:
+    """What is left of a triple without its entity on one side, as one number."""
+    other = triples[:, 2 - column(side)]
+    return np.asarray(triples[:, 1] * len(graph.entities) + other)
+
+
+def binary_atom(term: Term) -> tuple[str, tuple[Term, Term]] | None:
+    """Name and arguments of `r(x, y)`; a hyphen in a bare name is part of it.
+
+    Prolog reads `co-occurs_with(a, b)` as a difference, which no triple is.
+
+    >>> binary_atom(read_term("co-occurs_with(a, b).").term)
+    ('co-occurs_with', (Atom('a'), Atom('b')))
+    """
+    names: list[str] = []
+    while type(term) is Struct and term.functor is _MINUS:
+        left, right = deref(term.args[0]), deref(term.args[1])
+        if names or functor_of(right) is None or functor_of(right) is _MINUS:
+            return None
+        prefix = _hyphenated(left)
+        if prefix is None:
+            return None
+        names.append(prefix)
+        term = right
+    if type(term) is not Struct or term.functor.arity != 2:
+        return None
+    return "-".join([*names, term.functor.name]), (deref(term.args[0]), deref(term.args[1]))
+
+
+def _hyphenated(term: Term) -> str | None:
+    parts: list[str] = []
+    while type(term) is Struct and term.functor is _MINUS:
+        last = deref(term.args[1])
+        if type(last) is not Atom:
+            return None
+        parts.append(last.name)
+        term = deref(term.args[0])
+    return "-".join([term.name, *reversed(parts)]) if type(term) is Atom else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A hint with the name that comes nearest, or None.
+
+    >>> did_you_mean("brohter", ["brother", "sister"])
+    'did you mean brother?'
+    """
+    near = difflib.get_close_matches(name, list(known), 1, 0.6)
+    return f"did you mean {near[0]}?" if near else None
+
+
+def _some(names: Sequence[str], most: int = 12) -> str:
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _constant(name: str | int) -> Term:
+    return name if isinstance(name, int) else Atom(name)
+
+
+_MINUS = Functor("-", 2)

@@ -1,0 +1,220 @@
+"""Ranking: each query against its candidates, on each side.
+
+A scorer is any function from triples (h, r, t) to scores, higher for what it holds more likely.
+Under the protocol `sampled` a query has on each side candidates of its own (`kg/kge/negatives.py`);
+under `full` all entities (or all of a domain), without those that make a known truth.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float64, Int, Int64
+from torch import Tensor
+
+from deepprooflog.errors import DataError, ModelError
+from deepprooflog.kg.data.triples import SIDES, Graph, Side, column
+from deepprooflog.kg.kge.negatives import all_candidates, corruptions
+
+TripleScore: TypeAlias = "Callable[[Int[Tensor, 'triples 3']], Tensor | np.ndarray]"
+Protocol: TypeAlias = Literal["sampled", "full"]
+Shown: TypeAlias = Callable[[int, int], None]
+
+BATCH = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """One ranked list for each query and side."""
+
+    query: Int64[np.ndarray, " lists"]  # position in `triples`
+    side: Int64[np.ndarray, " lists"]  # position in SIDES
+    better: Int64[np.ndarray, " lists"]
+    equal: Int64[np.ndarray, " lists"]
+    candidates: Int64[np.ndarray, " lists"]  # how many the query's own triple was compared with
+    score: Float64[np.ndarray, " lists"]  # of the query's own triple
+    negatives_at: Int64[np.ndarray, " lists"]  # in all lists of the side, those that reach `score`
+    triples: Int64[np.ndarray, "queries 3"]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Ranked lists and how they were made."""
+
+    graph: Graph
+    protocol: Protocol
+    negatives: int | None  # asked for on each side; None where all entities are candidates
+    seed: int
+    sides: tuple[Side, ...]
+    ranked: Ranked
+    short: int  # lists that have fewer candidates than were asked for
+    seconds: float
+
+
+def rank(
+    graph: Graph,
+    score: TripleScore,
+    queries: Int64[np.ndarray, "queries 3"] | None = None,
+    *,
+    protocol: Protocol = "sampled",
+    negatives: int = 100,
+    sides: Sequence[Side] = SIDES,
+    among: Int64[np.ndarray, " domain"] | None = None,
+    seed: int = 0,
+    batch: int = BATCH,
+    on_progress: Shown | None = None,
+) -> Ranking:
+    """Rank queries (the test triples) among their candidates.
+
+    `batch` bounds how many triples are scored at once; a query's own triple is scored in one call
+    with its candidates where they fit, and once more beforehand, as the threshold that candidates
+    of all lists are counted against. `among` keeps the full protocol to some entities, as when
+    countries are located in regions only. `on_progress(done, total)` is called as lists are done.
+    """
+    began = time.perf_counter()
+    rows = graph.test if queries is None else queries
+    if not len(rows):
+        raise DataError("there are no queries to rank")
+    if protocol not in ("sampled", "full"):
+        raise DataError(f"no protocol {protocol!r}", hint="sampled or full")
+    if protocol == "sampled" and negatives < 1:
+        raise DataError(f"{negatives} negatives are none", hint="100 for each side is usual")
+    if protocol == "sampled" and among is not None:
+        raise DataError("candidates are drawn among all entities", hint="protocol full")
+    if not sides or set(sides) - set(SIDES):
+        raise DataError(f"no sides {tuple(sides)}", hint=" and ".join(SIDES))
+    single = _scores(graph, score, rows, batch)
+    parts: list[Ranked] = []
+    short = 0
+    for number, side in enumerate(sides):
+        own = _Side(graph, score, rows, side, single, batch)
+        width = negatives if protocol == "sampled" else len(graph.entities)
+        step = max(1, batch // (width + 1))
+        for begin in range(0, len(rows), step):
+            part = slice(begin, begin + step)
+            if protocol == "sampled":
+                drawn = corruptions(graph, rows[part], side, negatives, seed)
+                short += drawn.short
+                own.take(part, drawn.entities, drawn.present)
+            else:
+                allowed = all_candidates(graph, rows[part], side)
+                allowed[np.arange(len(allowed)), rows[part, column(side)]] = False
+                if among is not None:
+                    allowed &= np.isin(np.arange(len(graph.entities)), among)
+                every = np.broadcast_to(np.arange(len(graph.entities)), allowed.shape)
+                own.take(part, every, allowed)
+            if on_progress is not None:
+                done = min(begin + step, len(rows))
+                on_progress(number * len(rows) + done, len(sides) * len(rows))
+        parts.append(own.ranked())
+    asked = negatives if protocol == "sampled" else None
+    seconds = time.perf_counter() - began
+    return Ranking(graph, protocol, asked, seed, tuple(sides), _joined(parts), short, seconds)
+
+
+class _Side:
+    """The lists of one side as they fill."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        score: TripleScore,
+        rows: Int64[np.ndarray, "queries 3"],
+        side: Side,
+        single: Float64[np.ndarray, " queries"],
+        batch: int,
+    ) -> None:
+        self.graph, self.score, self.rows, self.side, self.batch = graph, score, rows, side, batch
+        self.single, self.thresholds = single, np.unique(single)
+        # reaching[i]: how many candidates reach the lowest i thresholds and no more.
+        self.reaching = np.zeros(len(self.thresholds) + 1, dtype=np.int64)
+        self.better, self.equal, self.candidates = (
+            np.zeros(len(rows), dtype=np.int64) for _ in range(3)
+        )
+
+    def take(
+        self,
+        part: slice,
+        entity: Int64[np.ndarray, "lists width"],
+        present: Bool[np.ndarray, "lists width"],
+    ) -> None:
+        """Score some queries with their candidates."""
+        rows = self.rows[part]
+        lists, size = len(rows), present.sum(axis=1)
+        list_of, place = np.nonzero(present)
+        # Each list is the query's own triple and, after it, its candidates.
+        own_at = np.cumsum(size + 1) - size - 1
+        other_at = np.arange(len(list_of)) + list_of + 1
+        triples = np.repeat(rows, size + 1, axis=0)
+        triples[other_at, column(self.side)] = entity[list_of, place]
+        scores = _scores(self.graph, self.score, triples, self.batch)
+        own, other = scores[own_at][list_of], scores[other_at]
+        self.better[part] = np.bincount(list_of[other > own], minlength=lists)
+        self.equal[part] = np.bincount(list_of[other == own], minlength=lists)
+        self.candidates[part] = size
+        reached = np.searchsorted(self.thresholds, other, side="right")
+        self.reaching += np.bincount(reached, minlength=len(self.reaching))
+
+    def ranked(self) -> Ranked:
+        """The finished lists."""
+        count = len(self.rows)
+        at_least = np.cumsum(self.reaching[::-1])[::-1][1:]
+        return Ranked(
+            np.arange(count),
+            np.full(count, SIDES.index(self.side)),
+            self.better,
+            self.equal,
+            self.candidates,
+            self.single,
+            at_least[np.searchsorted(self.thresholds, self.single)],
+            self.rows,
+        )
+
+
+def _scores(
+    graph: Graph, score: TripleScore, triples: Int64[np.ndarray, "triples 3"], batch: int
+) -> Float64[np.ndarray, " triples"]:
+    """The scores of triples, at most `batch` in a call; NaN is refused with the triple."""
+    result = np.empty(len(triples))
+    for begin in range(0, len(triples), batch):
+        part = np.ascontiguousarray(triples[begin : begin + batch])
+        found = score(torch.from_numpy(part))
+        values = found.detach().cpu().double().numpy() if isinstance(found, Tensor) else found
+        values = np.asarray(values, dtype=np.float64)
+        if values.shape != (len(part),):
+            raise ModelError(
+                f"the scorer gave scores of shape {values.shape} for {len(part)} triples"
+            )
+        wrong = np.flatnonzero(np.isnan(values))
+        if len(wrong):
+            raise ModelError(
+                f"the score of {graph.text(part[wrong[0]])} is NaN "
+                f"({len(wrong):,} of the {len(part):,} scores of one batch are)",
+                hint="a lower learning rate, or a look at the inputs that give no number",
+            )
+        result[begin : begin + batch] = values
+    return result
+
+
+def _joined(parts: Sequence[Ranked]) -> Ranked:
+    def column_of(name: str) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return Ranked(
+        column_of("query"),
+        column_of("side"),
+        column_of("better"),
+        column_of("equal"),
+        column_of("candidates"),
+        column_of("score"),
+        column_of("negatives_at"),
+        parts[0].triples,
+    )

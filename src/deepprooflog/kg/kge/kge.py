@@ -1,0 +1,194 @@
+"""Knowledge-graph embeddings: a score for each triple (h, r, t), as complex vectors.
+
+A tail is asked the question h∘r, a head the mirrored one, r̄∘t. A model says what its relations are
+and how well a question matches an entity; scores of triples, of candidates and of all entities
+follow. It also says what it is trained to, and how several become one. Each has a file of its own
+and a line in `kge_models.BY_NAME`.
+
+A complex vector of dimension d is one row of 2d numbers, real parts first.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from deepprooflog.errors import ModelError
+from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.kge.options import KgeOptions
+
+# Numbers held at once while many triples are scored: 64 MiB of float32 for each intermediate.
+HELD = 1 << 24
+
+
+class Kge(nn.Module, ABC):
+    """What the embedding models share. Indices are tensors on the model's device."""
+
+    weights_depend_on: ClassVar[tuple[str, ...]] = ()
+    """Options without which the weights mean something else."""
+
+    def __init__(self, entities: int, relations: int, dimension: int) -> None:
+        super().__init__()
+        if min(entities, relations, dimension) < 1:
+            raise ModelError(
+                f"an embedding of {entities} entities and {relations} relations in {dimension} "
+                "dimensions is empty",
+                hint="at least one of each",
+            )
+        self.relations = relations
+        self.dimension = dimension
+        self.entity = nn.Parameter(torch.zeros(entities, 2 * dimension))
+
+    @property
+    def entities(self) -> int:
+        return len(self.entity)
+
+    @abstractmethod
+    def relation(self, relation: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
+        """The relations' complex vectors."""
+
+    @abstractmethod
+    def match(
+        self, query: Float[Tensor, "group rows width"], entity: Float[Tensor, "group n width"]
+    ) -> Float[Tensor, "group rows n"]:
+        """The score of each question with each entity of its group."""
+
+    @classmethod
+    @abstractmethod
+    def make(cls, entities: int, relations: int, dimension: int, options: KgeOptions) -> Kge:
+        """A model with random weights."""
+
+    @abstractmethod
+    def objective(
+        self, options: KgeOptions, known: KnownTriples
+    ) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
+        """The loss of each triple of a batch, as training lowers it."""
+
+    @classmethod
+    @abstractmethod
+    def side_by_side(cls, members: Sequence[Any], dimension: int) -> Kge:
+        """One model of this class that scores by the mean of the scores of others."""
+
+    def ask_tail(
+        self, head: Int[Tensor, "*batch"], relation: Int[Tensor, "*batch"]
+    ) -> Float[Tensor, "*batch width"]:
+        """h∘r, what the tail is compared with."""
+        return product(rows(self.entity, head), self.relation(relation))
+
+    def ask_head(
+        self, relation: Int[Tensor, "*batch"], tail: Int[Tensor, "*batch"]
+    ) -> Float[Tensor, "*batch width"]:
+        """r̄∘t, what the head is compared with."""
+        return product(rows(self.entity, tail), conjugate(self.relation(relation)))
+
+    def score(
+        self, head: Int[Tensor, "*_h"], relation: Int[Tensor, "*_r"], tail: Int[Tensor, "*_t"]
+    ) -> Float[Tensor, "*_"]:
+        """The scores of triples; the three indices are broadcast.
+
+        >>> from deepprooflog.kg.kge.rotate import RotatE
+        >>> model = RotatE(5, 2, 4)
+        >>> model.score(torch.tensor(0), torch.tensor(1), torch.arange(5)).shape
+        torch.Size([5])
+        """
+        h, r, t = torch.broadcast_tensors(head, relation, tail)  # type: ignore[no-untyped-call]
+        flat = (chunks(x.reshape(-1), self._at_once(1)) for x in (h, r, t))
+        parts = [
+            self.match(self.ask_tail(a, b)[:, None], rows(self.entity, c)[:, None])[:, 0, 0]
+            for a, b, c in zip(*flat, strict=True)
+        ]
+        return torch.cat(parts).reshape(h.shape)
+
+    def score_tails(
+        self,
+        head: Int[Tensor, " b"],
+        relation: Int[Tensor, " b"],
+        candidates: Int[Tensor, "b n"],
+    ) -> Float[Tensor, "b n"]:
+        """Candidate tails of each (h, r, ?)."""
+        return self._candidates(self.ask_tail(head, relation), candidates)
+
+    def score_heads(
+        self,
+        relation: Int[Tensor, " b"],
+        tail: Int[Tensor, " b"],
+        candidates: Int[Tensor, "b n"],
+    ) -> Float[Tensor, "b n"]:
+        """Candidate heads of each (?, r, t)."""
+        return self._candidates(self.ask_head(relation, tail), candidates)
+
+    def all_tails(
+        self, head: Int[Tensor, " b"], relation: Int[Tensor, " b"]
+    ) -> Float[Tensor, "b entities"]:
+        """Every entity as the tail of each (h, r, ?)."""
+        return self._everyone(self.ask_tail(head, relation))
+
+    def all_heads(
+        self, relation: Int[Tensor, " b"], tail: Int[Tensor, " b"]
+    ) -> Float[Tensor, "b entities"]:
+        """Every entity as the head of each (?, r, t)."""
+        return self._everyone(self.ask_head(relation, tail))
+
+    def _candidates(
+        self, query: Float[Tensor, "b width"], candidates: Int[Tensor, "b n"]
+    ) -> Float[Tensor, "b n"]:
+        size = self._at_once(candidates.shape[1])
+        parts = [
+            self.match(q[:, None], rows(self.entity, c))[:, 0]
+            for q, c in zip(chunks(query, size), chunks(candidates, size), strict=True)
+        ]
+        return torch.cat(parts)
+
+    def _everyone(self, query: Float[Tensor, "b width"]) -> Float[Tensor, "b entities"]:
+        entity = self.entity[None]
+        parts = [
+            self.match(q[None], entity)[0] for q in chunks(query, self._at_once(self.entities))
+        ]
+        return torch.cat(parts)
+
+    def _at_once(self, candidates: int) -> int:
+        return max(1, HELD // (2 * self.dimension * max(candidates, 1)))
+
+
+def product(
+    x: Float[Tensor, "*batch width"], y: Float[Tensor, "*batch width"]
+) -> Float[Tensor, "*batch width"]:
+    """The complex product, element by element.
+
+    >>> product(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0])).tolist()  # i · i
+    [-1.0, 0.0]
+    """
+    (a, b), (c, d) = x.chunk(2, -1), y.chunk(2, -1)
+    return torch.cat([a * c - b * d, a * d + b * c], -1)
+
+
+def conjugate(x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+    """The complex conjugate."""
+    real, imaginary = x.chunk(2, -1)
+    return torch.cat([real, -imaginary], -1)
+
+
+def rows(
+    table: Float[Tensor, "n width"], index: Int[Tensor, "*batch"]
+) -> Float[Tensor, "*batch width"]:
+    """Rows of a table, by the gather whose gradient is fast on the device at hand."""
+    if table.device.type == "cpu":
+        return nn.functional.embedding(index, table)
+    return table.index_select(0, index.reshape(-1)).reshape(*index.shape, table.shape[-1])
+
+
+def chunks(x: Tensor, size: int) -> Sequence[Tensor]:
+    """A tensor cut along its first axis; at least one piece, which may be empty."""
+    pieces: Sequence[Tensor] = x.split(size)  # type: ignore[no-untyped-call]
+    return pieces
+
+
+def beside(parts: Sequence[Float[Tensor, "n _width"]]) -> Float[Tensor, "n width"]:
+    """Complex vectors one after another: all real parts, then all imaginary ones."""
+    halves = [part.chunk(2, -1) for part in parts]
+    return torch.cat([h[0] for h in halves] + [h[1] for h in halves], -1)

@@ -1,0 +1,124 @@
+"""The prior that a run's options ask for: trained, taken from another run, or read again."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import torch
+
+from deepprooflog.device import find_device
+from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.belief.prior import (
+    calibrate_belief,
+    load_kge,
+    load_prior,
+    read_prior,
+    save_prior,
+)
+from deepprooflog.kg.data.notice import plural
+from deepprooflog.kg.data.snapshot import NAME, read_snapshot
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.kge.joined import joined
+from deepprooflog.kg.kge.kge import Kge
+from deepprooflog.kg.kge.table import BY_NAME
+from deepprooflog.kg.kge.training import train_kge
+from deepprooflog.kg.learn.options import NO_PRIOR, GraphOptions
+from deepprooflog.learn.run.progress import Progress
+
+_ON_THIS = "train a prior on this graph"
+
+
+def find_prior(
+    options: GraphOptions, graph: Graph, folder: Path | None, progress: bool
+) -> tuple[Belief | None, float]:
+    """The prior, trained or read; the seconds its training took.
+
+    A `folder` holds what was trained before, and keeps what is trained now.
+    """
+    if options.prior.kind == NO_PRIOR:
+        return None, 0.0
+    own = None if folder is None else folder / "prior.pt"
+    if own is not None and own.exists():
+        return load_prior(own, graph, graph, find_device(options.device)), 0.0
+    if options.prior.from_run:
+        kge, seconds = other_prior(options, graph), 0.0
+    else:
+        kge, seconds = train_prior(options, graph, folder, progress)
+    belief = calibrate_belief(
+        kge, graph, base_rate=options.belief.base_rate, evidence=options.belief.evidence,
+        seed=options.seed,
+    )  # fmt: skip
+    if folder is not None and own is not None:
+        save_prior(own, belief, options.prior)
+        for training in folder.glob("prior-training-*.pt"):
+            training.unlink()
+    return belief, seconds
+
+
+def other_prior(options: GraphOptions, graph: Graph) -> Kge:
+    """The embedding of the run that `prior.from_run` names, its rows found by entities' names."""
+    asked, folder = options.prior, Path(options.prior.from_run)
+    path, device = folder / "prior.pt", find_device(options.device)
+    state = read_prior(path, device)
+    if state["model"] != asked.kind or state["dimension"] != asked.members * asked.dimension:
+        raise DataError(
+            f"a prior of kind {state['model']}, dimension {state['dimension']}", file=str(path),
+            hint=f"prior={state['model']} and prior.members times prior.dimension = "
+            f"{state['dimension']}",
+        )  # fmt: skip
+    for name in BY_NAME[asked.kind].weights_depend_on:
+        if state[name] != getattr(asked, name):
+            raise DataError(
+                f"a prior of {name} {state[name]:g}", file=str(path),
+                hint=f"prior.{name}={state[name]:g}",
+            )  # fmt: skip
+    return load_kge(state, path, graph, _names(folder, graph), device)
+
+
+def _names(folder: Path, graph: Graph) -> Graph | None:
+    """The graph that another run was trained on, where it kept it: it must know all names."""
+    kept = folder / NAME
+    if not kept.exists():
+        warnings.warn(
+            f"{folder} keeps no names: that its entities are those of {graph.name} in the same "
+            "order is taken on trust",
+            Notice,
+            stacklevel=2,
+        )
+        return None
+    like = read_snapshot(kept).graph
+    if like.relations != graph.relations:
+        raise DataError(
+            f"{folder} was trained on other relations than {graph.name} has, or in another order",
+            hint=_ON_THIS,
+        )
+    unknown = [e for e in graph.entities if e not in like.entity_ids]
+    if unknown:
+        first = graph.entity_text(graph.entity_ids[unknown[0]])
+        raise DataError(
+            f"the prior of {folder} knows nothing of "
+            f"{plural(len(unknown), 'entity', 'entities')} of {graph.name}, the first {first}",
+            hint=_ON_THIS,
+        )
+    return like
+
+
+def train_prior(
+    options: GraphOptions, graph: Graph, folder: Path | None, progress: bool
+) -> tuple[Kge, float]:
+    """Train the members one after another and join them; an interrupted run goes on."""
+    members, seconds = [], 0.0
+    for number in range(options.prior.members):
+        asked = options.prior.member(number)
+        bar = Progress(asked.steps)
+        bar.live = bar.live and progress
+        trained = train_kge(
+            torch.from_numpy(graph.train), entities=len(graph.entities),
+            relations=len(graph.relations), options=asked, device=find_device(options.device),
+            path=None if folder is None else folder / f"prior-training-{number}.pt", progress=bar,
+        )  # fmt: skip
+        members.append(trained.model)
+        seconds += trained.seconds
+    return joined(members), seconds

@@ -1,0 +1,103 @@
+"""Proofs of a triple: its most probable derivations, replayed through plain resolution.
+
+The engine's derivation is a sequence of goals. Each of its steps is looked up among the successors
+of the same goal in the graph's program, so that a proof is made of that program's clauses, with
+their files and lines, or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+from jaxtyping import Float
+from torch import Tensor
+
+from deepprooflog.errors import ProofLogError
+from deepprooflog.kg.belief.believe import BELIEVE
+from deepprooflog.logic.choice import Choice
+from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.index import Entries
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.query import Query
+from deepprooflog.logic.resolve import start, successors
+from deepprooflog.proof.build import Derivation, build_proof
+from deepprooflog.proof.tree import Proof
+from deepprooflog.relational.database import Database
+from deepprooflog.relational.layers import Layers
+from deepprooflog.relational.rules import is_fact
+from deepprooflog.relational.sweeps.best import BestPath, best_paths
+from deepprooflog.syntax.writer import write_term
+
+
+def best_proofs(
+    database: Database,
+    program: Program,
+    query: Query,
+    layers: Layers,
+    log_weights: Sequence[Float[Tensor, " _steps"]],
+    n: int,
+) -> list[Proof]:
+    """The `n` most probable derivations of a batch's only query; fewer where there are fewer."""
+    found = islice(best_paths(layers, log_weights), n)
+    return [_proof(database, program, query, layers, path) for path in found]
+
+
+def program_with_facts(database: Database) -> Program:
+    """The database's program, with the facts that it has from arrays as clauses too."""
+    program, first = database.program, len(database.rules)
+    start_of = database.facts.start.tolist()
+    changed = {}
+    for number, functor in enumerate(database.symbols.predicates):
+        predicate = program.predicates.get(functor)
+        begin, end = start_of[number], start_of[number + 1]
+        if predicate is None or begin == end:
+            continue
+        entries = Entries(functor, program.file)
+        for row in range(begin, end):
+            entries.add(database.clause(first + row))
+        for clause in predicate.entries.explicit():
+            if not is_fact(clause):
+                entries.add(clause)
+        changed[functor] = replace(predicate, entries=entries)
+    return program.with_predicates(changed)
+
+
+def _proof(
+    database: Database, program: Program, query: Query, layers: Layers, path: BestPath
+) -> Proof:
+    goals = []
+    for depth, step in enumerate(path.steps):
+        target = layers.steps[depth].target[step : step + 1]
+        goals += database.decode(layers.goals[depth + 1].select(target))
+    choices = _replayed(program, query, goals)
+    proof = build_proof(program, query, Derivation(choices, path.log_weights))
+    nodes = tuple(
+        replace(node, kind="belief") if _is_belief(choice) else node
+        for node, choice in zip(proof.nodes, choices, strict=True)
+    )
+    return replace(proof, nodes=nodes)
+
+
+def _is_belief(choice: Choice) -> bool:
+    return choice.clause is not None and choice.clause.functor is BELIEVE
+
+
+def _replayed(program: Program, query: Query, goals: Sequence[Goal]) -> list[Choice]:
+    """The choices that lead from the query through these goals."""
+    interner = Interner()
+    goal, choices = start(query.atoms, interner), []
+    for wanted in goals:
+        for step in successors(program, goal, interner):
+            if step.goal == wanted:
+                break
+        else:
+            text = ", ".join(write_term(atom) for atom in goal.atoms)
+            raise ProofLogError(
+                f"{text} has no such step in the program: the proof does not replay",
+                hint="give the prover the program that its database was made of",
+            )
+        choices.append(step.choice)
+        goal = step.goal
+    return choices

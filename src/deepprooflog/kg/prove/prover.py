@@ -1,0 +1,235 @@
+"""A graph's program, a policy over its goals and a prior: p_success of triples, exactly.
+
+The goal graphs of a batch of triples are explored together, every step is weighed by the policy
+(the steps at believe(r, a, b) by the prior), and one sweep gives p_success with its gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from deepprooflog.errors import ModelError
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.prove.proofs import best_proofs, program_with_facts
+from deepprooflog.logic.program import Program
+from deepprooflog.logic.query import Query
+from deepprooflog.proof.tree import Proof
+from deepprooflog.relational.database import Database
+from deepprooflog.relational.goals import NO_FACT, Goals
+from deepprooflog.relational.layers import Layers, explore
+from deepprooflog.relational.rules import Offer
+from deepprooflog.relational.sweeps.prune import pruned
+from deepprooflog.relational.sweeps.success import Mass, masses
+from deepprooflog.relational.weigh import log_weights, transitions_of
+from deepprooflog.score.scorer import Scorer
+from deepprooflog.score.transitions import Transitions
+from deepprooflog.syntax.terms import Atom, Struct
+
+
+@dataclass(frozen=True)
+class ExploreLimits:
+    """How far goal graphs are explored. What is beyond is open, and counted."""
+
+    depth: int = 20
+    atoms: int | None = None
+    goals: int | None = None
+
+
+class Prover(nn.Module):
+    """p_success of triples under a policy; the database follows the policy's device.
+
+    `program` is the graph's program with its facts, by which proofs are replayed, or makes it when
+    the first proof is asked for; without it they are replayed by the database's own clauses, which
+    do not know the lines of their facts.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        policy: Scorer,
+        belief: Belief | None = None,
+        limits: ExploreLimits | None = None,
+        program: Program | Callable[[], Program] | None = None,
+    ) -> None:
+        super().__init__()
+        self.database = database
+        self.policy = policy
+        self.belief = belief
+        self.limits = limits or ExploreLimits()
+        self._program = program
+        self._transitions: tuple[Database, torch.device, Transitions[Any]] | None = None
+        _check_belief(database, belief)
+        neural = torch.zeros(len(database.symbols.predicates) + 1, dtype=torch.bool)
+        neural[sorted(database.shape.neural)] = True
+        # Of True, whose predicate is PAD, the last entry is read.
+        self.register_buffer("neural", neural, persistent=False)
+        guards = torch.zeros_like(neural)
+        guards[sorted(database.shape.guards)] = True
+        self.register_buffer("guards", guards, persistent=False)
+        self.register_buffer("relation_of", _relations(database), persistent=False)
+        self.to(policy.device)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Prover:
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        device = self.device
+        if self.database.device != device:
+            self.database = self.database.to(device)
+        return self
+
+    @property
+    def device(self) -> torch.device:
+        """Where the policy is, and the database with it."""
+        return self.policy.device
+
+    @property
+    def program(self) -> Program:
+        """The program with its facts, by which proofs are replayed."""
+        if self._program is None:
+            self._program = program_with_facts(self.database)
+        elif not isinstance(self._program, Program):
+            self._program = self._program()
+        return self._program
+
+    @property
+    def transitions(self) -> Transitions[Any]:
+        """The policy on the database's goals."""
+        kept, database, device = self._transitions, self.database, self.device
+        if kept is None or kept[0] is not database or kept[1] != device:
+            kept = self._transitions = database, device, transitions_of(self.policy, database)
+        return kept[2]
+
+    def goals(self, triples: Int[Tensor, "n 3"], *, leave_out: bool = False) -> Goals:
+        """Triples as ground queries; `leave_out`: each without the fact that it is itself."""
+        triples = triples.to(self.database.device)
+        return self.database.triples(triples[:, 1], triples[:, [0, 2]], leave_out=leave_out)
+
+    def explore(self, goals: Goals, most: int | None = None) -> Layers:
+        """The goal graph of a batch within the limits, without successors of goals that fail.
+
+        `most` is a limit on the goals for where there is none.
+        """
+        limits = self.limits
+        layers = explore(
+            self.database, goals, max_depth=limits.depth, max_atoms=limits.atoms,
+            max_goals=limits.goals or most, every_clause=self.policy.local,
+        )  # fmt: skip
+        return pruned(layers)
+
+    def forward(self, triples: Int[Tensor, "n 3"], *, leave_out: bool = False) -> Mass:
+        """The masses of some triples, differentiable."""
+        return self.weigh(self.explore(self.goals(triples, leave_out=leave_out)))
+
+    def weigh(self, layers: Layers) -> Mass:
+        """The masses of explored queries."""
+        weights, neural = self.log_weights(layers)
+        return masses(layers, weights, neural)
+
+    def log_weights(
+        self, layers: Layers
+    ) -> tuple[list[Float[Tensor, " _steps"]], list[Bool[Tensor, " _steps"]] | None]:
+        """log p of every step, and which are steps at a neural fact (None: there is no such)."""
+        weights = log_weights(self.transitions, layers)
+        if self.database.shape.guards:
+            guarded = self._steps_at("guards", layers)
+            weights = [w.masked_fill(g, 0.0) for w, g in zip(weights, guarded, strict=True)]
+        if self.belief is None:
+            return weights, None
+        neural = self.neural_steps(layers)
+        for depth, steps in enumerate(layers.steps):
+            goals, asked = layers.goals[depth], neural[depth]
+            weights[depth] = self._with_belief(weights[depth], goals, asked, steps.source)
+        return weights, neural
+
+    def neural_steps(self, layers: Layers) -> list[Bool[Tensor, " _steps"]]:
+        """Which steps are steps at a neural fact."""
+        return self._steps_at("neural", layers)
+
+    def _steps_at(self, kind: str, layers: Layers) -> list[Bool[Tensor, " _steps"]]:
+        is_one, pairs = self.get_buffer(kind), zip(layers.goals, layers.steps, strict=False)
+        return [is_one[goals.atoms[:, 0, 0]][steps.source] for goals, steps in pairs]
+
+    @torch.no_grad()
+    def proofs(
+        self,
+        triple: Sequence[int],
+        n: int = 1,
+        *,
+        leave_out: bool = False,
+        believing: bool | Literal["last"] = True,
+    ) -> list[Proof]:
+        """The `n` most probable proofs of a triple (head, relation, tail), fewer if it has fewer.
+
+        Each is one derivation with its own probability; steps at the prior are of kind "belief",
+        and without `believing` there are none. `believing="last"` gives proofs by clauses first,
+        and what believes after them: how likely the prior holds a triple can be said without a
+        proof. With `leave_out` the triple is proved without the fact that it is itself.
+        """
+        goals = self.goals(torch.tensor([list(triple)]), leave_out=leave_out)
+        layers = self.explore(goals)
+        (asked,) = self.database.decode(goals)
+        query, program = Query(asked.atoms), self.program
+        if leave_out and int(goals.left_out) != NO_FACT:
+            fact = asked.atoms[0]
+            assert isinstance(fact, Struct)
+            program = program.without(fact)
+        weights, neural = self.log_weights(layers)
+        if neural is None or believing is True:
+            return best_proofs(self.database, program, query, layers, weights, n)
+        pairs = zip(weights, neural, strict=True)
+        plain = [log.masked_fill(by_belief, -torch.inf) for log, by_belief in pairs]
+        found = best_proofs(self.database, program, query, layers, plain, n)
+        if believing is False or len(found) == n:
+            return found
+        rest = best_proofs(self.database, program, query, layers, weights, n)
+        return [*found, *(proof for proof in rest if proof not in found)][:n]
+
+    def _with_belief(
+        self,
+        log: Float[Tensor, " steps"],
+        goals: Goals,
+        asked: Bool[Tensor, " steps"],
+        source: Int[Tensor, " steps"],
+    ) -> Float[Tensor, " steps"]:
+        """The weights, those of the steps at a neural fact by the prior."""
+        assert self.belief is not None
+        where = asked.nonzero().squeeze(1)
+        atoms = goals.atoms[source[where], 0].long()
+        relation = self.get_buffer("relation_of")[atoms[:, 1]]
+        believed = self.belief.log_probability(relation, atoms[:, 2], atoms[:, 3])
+        return log.index_copy(0, where, believed.to(log))
+
+
+def _relations(database: Database) -> Int[Tensor, " constants"]:
+    """The number of the relation that a constant in believe(…) names; −1 where it names none."""
+    symbols = database.symbols
+    found = torch.full((len(symbols.constants),), -1)
+    for number, functor in enumerate(symbols.predicates):
+        constant = symbols.constant_numbers.get(Atom(functor.name))
+        if functor.arity == 2 and constant is not None:
+            found[constant] = number
+    return found
+
+
+def _check_belief(database: Database, belief: Belief | None) -> None:
+    """Belief where the program asks for it, and of every relation and constant it can ask about."""
+    if not database.shape.neural:
+        return
+    if belief is None:
+        raise ModelError(
+            "the program believes, but there is no belief to ask",
+            hint="Prover(database, policy, belief), or database_of(…, believe=False)",
+        )
+    for rule in database.rules:
+        if rule.offer is Offer.BELIEF and rule.head[0] >= belief.kge.relations:
+            name = database.symbols.predicates[rule.head[0]]
+            raise ModelError(f"the program believes {name}, which the embedding does not know")
+        terms = [a for atom in (rule.head, *rule.body) for a in atom[1:]]
+        if rule.offer is Offer.PLAIN and max(terms, default=0) >= belief.entities:
+            text = database.symbols.text(max(terms))
+            raise ModelError(f"a rule mentions {text}, which the embedding does not know")

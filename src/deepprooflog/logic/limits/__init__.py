@@ -1,0 +1,1 @@
+"""What work may cost: budgets, the watchdog that holds them, room for what is built."""

@@ -1,0 +1,1 @@
+"""The plain solver: a machine for SLD resolution in source order, and its compiler."""

@@ -1,0 +1,1 @@
+"""Proofs as text, JSON, HTML, SVG, LaTeX and Mermaid."""

@@ -1,0 +1,1 @@
+"""Addition of numbers given as pictures."""

@@ -1,0 +1,105 @@
+"""Knowledge-graph runs as `dprl` trains, tests and asks them."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.evaluation.ranking import Protocol
+from deepprooflog.kg.evaluation.report import table
+from deepprooflog.kg.learn.setup import read_sources
+from deepprooflog.kg.model import TASK, open_graph_model
+from deepprooflog.kg.prove.answers import Answer, Answers, answer
+from deepprooflog.kg.prove.question import read_question
+from deepprooflog.kg.training import check_options, train_model
+from deepprooflog.learn.run.folder import RunFolder
+from deepprooflog.recipes.begin import begin
+from deepprooflog.recipes.graph.options import resolve
+
+if TYPE_CHECKING:
+    from deepprooflog.recipes.tasks import EvaluateOptions, QueryOptions
+
+# What a resumed run may be given anew: where it runs, not what it computes.
+PLACES = ("device", "threads", "evaluation.test_size")
+
+
+def train(
+    recipe: str,
+    given: Mapping[str, object],
+    out: Path,
+    *,
+    resume: bool = False,
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Train a recipe into a folder; what stands in its result.json."""
+    with begin(
+        recipe, given, out, resume, task=TASK, resolve=resolve, check=check_options, places=PLACES
+    ) as (options, run):
+        if resume and run.result.exists():
+            return run.read_result()
+        model = train_model(
+            options, lambda: read_sources(options), run, recipe=recipe, progress=progress
+        )
+        return dict(model.result)
+
+
+def evaluate(run: RunFolder, asked: EvaluateOptions) -> tuple[dict[str, Any], Sequence[Answer]]:
+    """Ranks of the test triples, and where proofs are asked for, the answer of each."""
+    began = time.perf_counter()
+    given = {"candidates": asked.candidates, "domains": asked.domains, "sides": asked.sides}
+    ranked = {key: value for key, value in given.items() if value is not None}
+    model = open_graph_model(run, device=asked.device, data=asked.data, ranked=ranked)
+    protocol = cast("Protocol | None", asked.protocol)
+    figures = model.evaluate(
+        protocol, asked.negatives, seed=asked.seed or 0, progress=asked.progress
+    )
+    answers = model.explain_tests(asked.proofs) if asked.proofs else []
+    result = figures.to_dict()
+    if asked.proofs:
+        result["proofs"] = [one.to_dict() for one in answers]
+    return {**result, "seconds": round(time.perf_counter() - began, 3)}, answers
+
+
+def query(run: RunFolder, asked: QueryOptions) -> Answers:
+    """The most probable answers of a triple with variables."""
+    if asked.query is None or asked.by != "answer":
+        raise DataError(
+            "a graph is asked by a query, and answers by their probability",
+            hint="dprl query RUN 'uncle(X, 2252)' --top 10",
+        )
+    began = time.perf_counter()
+    model = open_graph_model(run, device=asked.device, data=asked.data)
+    answers = model.query(asked.query, asked.top or 10, proofs=asked.proofs, new=asked.new)
+    return replace(answers, seconds=round(time.perf_counter() - began, 3))
+
+
+def explain(run: RunFolder, asked: QueryOptions) -> Answers:
+    """Why a ground triple is held true."""
+    assert asked.query is not None
+    began = time.perf_counter()
+    model = open_graph_model(run, device=asked.device, data=asked.data)
+    question = read_question(model.graph, asked.query)
+    if question.is_open:
+        raise DataError(
+            f"{asked.query} is open", hint=shlex.join(["dprl", "query", str(run.path), asked.query])
+        )
+    answers = answer(model.prover, model.graph, question, top=1, proofs=asked.proofs)
+    return replace(answers, seconds=round(time.perf_counter() - began, 3))
+
+
+def summary(result: Mapping[str, Any]) -> str:
+    """The figures for people, and what they took."""
+    test = result.get("test", result)
+    seconds = result["seconds"]
+    total = seconds["total"] if isinstance(seconds, dict) else seconds
+    lines = [table(test), f"goals evaluated {test['goals']:,}; seconds {total}"]
+    if test["cut"]:
+        lines.append(
+            f"{test['cut']:,} goals were left open by the limits: p_success is a lower bound"
+        )
+    return "\n".join(lines)

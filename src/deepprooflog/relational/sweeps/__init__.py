@@ -1,0 +1,1 @@
+"""Sweeps over weighed layers: success, entropy, best derivations."""
