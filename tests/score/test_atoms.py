@@ -10,7 +10,10 @@ import pytest
 import torch
 
 from deepprooflog.errors import ModelError
-from deepprooflog.score.embedding.atoms import Mlp, atom_function
+from deepprooflog.score.embedding.atom_table import atom_function
+from deepprooflog.score.embedding.atoms import (
+    Mlp,
+)
 
 DIM = 6
 

@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from deepprooflog.data.places import is_file
 from deepprooflog.errors import DataError
+from deepprooflog.learn.run.settings import build, settings
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,22 @@ class Recipe:
             if c["method"] == method and isinstance(n, int) and c["n"] <= n
         ]  # fmt: skip
         return max(fitting, key=lambda c: int(c["n"]), default={})
+
+
+TaskOptions = TypeVar("TaskOptions")
+
+
+def resolve_options(
+    options: type[TaskOptions],
+    recipe: Recipe,
+    given: Mapping[str, object],
+    kept: Mapping[str, object] | None = None,
+) -> TaskOptions:
+    """The options of a task: a recipe's, then those that a run kept, then those given."""
+    values = settings(options, recipe.options, recipe.file)
+    values |= settings(options, kept or {}, "config.json", notice=False)
+    values |= settings(options, given, "--set")
+    return build(options, values)
 
 
 NOT_OPTIONS = ("method", "n", "reported", "measured")

@@ -27,7 +27,7 @@ from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.learn.ppo_options import PpoOptions
 from deepprooflog.learn.run.options import MOST, MOST_THREADS, check, option, section
 from deepprooflog.relational.database import Believe
-from deepprooflog.score.embedding import aggregate, atoms
+from deepprooflog.score.embedding import aggregate, atom_table
 from deepprooflog.score.embedding.vocabulary import ConstantRows
 
 NO_PRIOR = "none"
@@ -62,7 +62,7 @@ class PolicyOptions:
         choices=tuple(POLICIES),
     )  # fmt: skip
     dimension: int = option(64, "of the embeddings", at_least=1, at_most=65_536)
-    f_atom: str = option("mlp", "embeds an atom", choices=tuple(atoms.BY_NAME))
+    f_atom: str = option("mlp", "embeds an atom", choices=tuple(atom_table.BY_NAME))
     f_agg: str = option("mean", "embeds a goal", choices=tuple(aggregate.BY_NAME))
     constants: str = option(
         "shared", "embed entities alike or each", choices=get_args(ConstantRows)

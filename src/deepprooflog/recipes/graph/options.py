@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deepprooflog.kg.learn.options import GraphOptions
-from deepprooflog.learn.run.settings import build, settings
-from deepprooflog.recipes.recipe import Recipe
+from deepprooflog.recipes.recipe import Recipe, resolve_options
 
 
 def resolve(
@@ -18,7 +17,4 @@ def resolve(
     >>> resolve(read_recipe("family-rotate"), {"prior.lr": "0.1"}).prior.kind
     'rotate'
     """
-    values = settings(GraphOptions, recipe.options, recipe.file)
-    values |= settings(GraphOptions, kept or {}, "config.json", notice=False)
-    values |= settings(GraphOptions, given, "--set")
-    return build(GraphOptions, values)
+    return resolve_options(GraphOptions, recipe, given, kept)

@@ -193,26 +193,6 @@ def _even(dim: int, name: str) -> int:
     return dim
 
 
-BY_NAME: dict[str, Callable[[int, int], AtomFunction]] = {
-    "mlp": Mlp,
-    "transe": lambda dim, positions: TransE(dim),
-    "distmult": lambda dim, positions: DistMult(dim),
-    "complex": lambda dim, positions: ComplExAtom(dim),
-    "rotate": lambda dim, positions: RotatEAtom(dim),
-}
-"""f_atom by name: from dim and the number of argument positions."""
-
-
-def atom_function(f_atom: str | FAtom, dim: int, positions: int) -> FAtom:
-    """f_atom by name, or the callable given."""
-    if not isinstance(f_atom, str):
-        return f_atom
-    if f_atom not in BY_NAME:
-        names = ", ".join(BY_NAME)
-        raise ModelError(f"there is no f_atom {f_atom!r}", hint=f"one of {names}, or a module")
-    return BY_NAME[f_atom](dim, positions)
-
-
 def atoms_of_rows(
     f_atom: FAtom, vectors: Float[Tensor, "rows dim"], found: Int[Tensor, "atoms parts"]
 ) -> Float[Tensor, "atoms dim"]:

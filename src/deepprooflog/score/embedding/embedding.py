@@ -23,7 +23,11 @@ from deepprooflog.errors import ModelError
 from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.program import Program
 from deepprooflog.score.embedding.aggregate import FAgg, aggregate_function
-from deepprooflog.score.embedding.atoms import FAtom, Mlp, atom_function
+from deepprooflog.score.embedding.atom_table import atom_function
+from deepprooflog.score.embedding.atoms import (
+    FAtom,
+    Mlp,
+)
 from deepprooflog.score.embedding.choices import Choices, choices, distinct_successors, log_softmax
 from deepprooflog.score.embedding.encoders import Encoders, readers
 from deepprooflog.score.embedding.gather import gather
