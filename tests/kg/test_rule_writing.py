@@ -136,7 +136,7 @@ def test_a_program_says_what_was_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "form", "says"),
     [
-        ("p(X, Y) :- q(X, Y), X \\= Y.", "anyburl", "A\\=B"),
+        ("p(X, Y) :- q(X, Y), X \\= Y.", "anyburl", "A\\=B in the rule"),
         ("p(X, Y) :- q(X, [Y]).", "amie", "[B]"),
         ("p(X, Y) :- q(X, Y, c).", "amie", "q/3"),
         ("p(X, 'a b') :- q(X, X).", "amie", "'a b'"),

@@ -116,8 +116,14 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _title(name: str, rules: Rules) -> str:
-    lines = [f"{len(rules):,} rules mined from {name}; a label is a rule's confidence"]
-    return "\n".join([*lines, *(notice.message for notice in rules.notices)])
+    line = f"{len(rules):,} rules mined from {name}; a label is a rule's confidence"
+    return "\n".join([line, *_cut(rules)])
+
+
+def _cut(rules: Rules) -> list[str]:
+    """How far the search came, where it was cut short."""
+    messages = [notice.message for notice in rules.notices]
+    return [message for message in messages if message.startswith("the search was cut short")]
 
 
 def _tell(arguments: argparse.Namespace, rules: Rules, text: str, seconds: float) -> None:
@@ -126,7 +132,7 @@ def _tell(arguments: argparse.Namespace, rules: Rules, text: str, seconds: float
     constants = sum(any(type(a) is not Var for a in rule.clause.args) for rule in rules)
     if arguments.json:
         messages = [notice.message for notice in rules.notices]
-        cut = any(message.startswith("the search was cut short") for message in messages)
+        cut = bool(_cut(rules))
         report.emit_json(
             {
                 "data": arguments.data, "rules": len(rules), "with_constants": constants,

@@ -80,8 +80,8 @@ def test_pairs_that_are_connected_only_by_meeting_an_entity_twice(rows: Triples)
             (int(source), int(target))
             for low, high in stripes(adjacencies[0])
             for reach in [walked(adjacencies, low, high, True)]
-            for source in reach.sources
-            for target in reach.targets_of(int(source))
+            for row, column in np.argwhere(reach.reached(reach.sources))
+            for source, target in [(reach.sources[column], reach.targets[row])]
         }
         assert reached - dropped == good
 

@@ -18,8 +18,9 @@ from typing import NoReturn
 from deepprooflog.data.whole import write_whole
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.reading import name_term
-from deepprooflog.kg.data.rules import Rule, clause_text
+from deepprooflog.kg.data.rules import Rule, clause_text, letters
 from deepprooflog.logic.builtins import is_builtin
+from deepprooflog.logic.clause import instantiate
 from deepprooflog.syntax.terms import Atom, Float, Struct, Term, Var, functor_of
 from deepprooflog.syntax.writer import write_term
 
@@ -109,7 +110,7 @@ def _terms(rule: Rule, arrow: str) -> list[Struct]:
     for term in (rule.clause.head, *rule.clause.body):
         functor = functor_of(term)
         if type(term) is not Struct or functor is None or is_builtin(functor):
-            _refuse(rule, write_term(term))
+            _refuse(rule, _shown(rule, term))
         if not functor.name.isprintable() or arrow in functor.name or not functor.name:
             _refuse(rule, f"the relation {write_term(Atom(functor.name))}")
         terms.append(term)
@@ -141,7 +142,7 @@ def _atom(
     arguments = [names.get(term) or name(term) for term in atom.args]
     for term, text in zip(atom.args, arguments, strict=True):
         if text is None:
-            _refuse(rule, write_term(term))
+            _refuse(rule, _shown(rule, term))
     return f"{_quoted(atom.functor.name, BARE)}({','.join(map(str, arguments))})"
 
 
@@ -152,7 +153,7 @@ def _amie_atom(rule: Rule, atom: Struct, names: dict[Term, str]) -> str:
     relation = atom.functor.name if _plain(atom.functor.name, "") else None
     for term, text in ((atom, relation), *zip(atom.args, parts, strict=True)):
         if text is None:
-            _refuse(rule, write_term(term))
+            _refuse(rule, _shown(rule, term))
     return f"{parts[0]}  {relation}  {parts[1]}"
 
 
@@ -199,6 +200,12 @@ def _check_names(rule: Rule) -> None:
         for term in atom.args if type(atom) is Struct else ():
             if type(term) is not Var and len(write_term(term)) < 2:
                 _refuse(rule, f"the one letter of {write_term(term)}", "PyClause reads two or more")
+
+
+def _shown(rule: Rule, term: Term) -> str:
+    """A part of a rule with the letters that the rule is shown with."""
+    frame: list[Term | None] = [Var(letter) for letter in letters(rule.clause.size)]
+    return write_term(instantiate(term, frame))
 
 
 def _refuse(rule: Rule, what: str, hint: str = HINT) -> NoReturn:

@@ -129,13 +129,14 @@ def unused_weights(rules: Rules) -> list[DataNotice]:
 
 def clause_text(clause: Clause) -> str:
     """A clause as a program writes it, its variables A, B, … by first occurrence."""
-    frame: list[Term | None] = [Var(_letter(i)) for i in range(clause.size)]
+    frame: list[Term | None] = [Var(letter) for letter in letters(clause.size)]
     head, *body = (write_term(instantiate(term, frame)) for term in (clause.head, *clause.body))
     return f"{head} :- {', '.join(body)}." if body else f"{head}."
 
 
-def _letter(number: int) -> str:
-    return chr(65 + number % 26) + (str(number // 26) if number >= 26 else "")
+def letters(count: int) -> list[str]:
+    """Names for so many variables: A, B, …, Z, A1, …"""
+    return [chr(65 + n % 26) + (str(n // 26) if n >= 26 else "") for n in range(count)]
 
 
 def _check(rule: Rule) -> None:

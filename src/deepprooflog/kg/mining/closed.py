@@ -79,7 +79,7 @@ class PathCounter:
             for tally in some:
                 tally.add_pca(reach, self.kept if self.kept.constants and len(path) > 1 else None)
         for tally in some:
-            for rule in self._kept(tally, predictions, total, len(path) > 1):
+            for rule in self._kept(tally, predictions, len(path) > 1):
                 yield turn(rule, path, self.edges.relations) if turned else rule._replace(path=path)
 
     def least_predictions(self, path: Path) -> int:
@@ -136,42 +136,40 @@ class PathCounter:
         return reach if drop is None else reach.without(*drop)
 
     def _kept(
-        self,
-        tally: _HeadTally,
-        predictions: Int64[np.ndarray, " entities"],
-        total: int,
-        longer: bool,
+        self, tally: _HeadTally, predictions: Int64[np.ndarray, " entities"], longer: bool
     ) -> Iterator[FoundRule]:
         x, y = tally.pairs
-        support = len(x)
-        pca = int(tally.pca.sum())
-        general = FoundRule(
-            tally.head, (), FREE, FREE, CLOSED, support, total, pca, (int(x[0]), int(y[0]))
-        )
+        support, total = len(x), int(predictions.sum())
+        counts = (support, total, int(tally.pca.sum()))
+        example = (int(x[0]), int(y[0]))
         if self.kept.keep(support, total):
-            yield general
+            yield FoundRule(tally.head, (), FREE, FREE, CLOSED, *counts, example)
         if not (self.kept.constants and longer):
             return
-        by_target = np.bincount(y, minlength=len(predictions))
-        for c in np.flatnonzero(by_target >= self.kept.support).tolist():
-            at = int(np.flatnonzero(y == c)[0])
-            rule = FoundRule(
-                tally.head, (), FREE, c, CLOSED, int(by_target[c]), int(predictions[c]),
-                int(tally.pca[c]), (int(x[at]), c),
-            )  # fmt: skip
-            if self._surer(rule, general):
-                yield rule
-        for c, (count, pca) in tally.by_source.items():
-            found = np.flatnonzero(x == c)
-            rule = FoundRule(
-                tally.head, (), c, FREE, CLOSED, len(found), count, pca, (c, int(y[found[0]]))
-            )
-            if self._surer(rule, general):
-                yield rule
+        sure = support / total
+        targets = np.flatnonzero(np.bincount(y) >= self.kept.support)
+        for c, found, example in self._surer(y, targets, predictions, tally.pca, sure):
+            yield FoundRule(tally.head, (), FREE, c, CLOSED, *found, (int(x[example]), c))
+        sources, reached, known = tally.sources
+        for c, found, example in self._surer(x, sources, reached, known, sure):
+            yield FoundRule(tally.head, (), c, FREE, CLOSED, *found, (c, int(y[example])))
 
-    def _surer(self, rule: FoundRule, general: FoundRule) -> bool:
-        kept = self.kept.keep(rule.support, rule.predictions)
-        return kept and bool(at_least(rule.support, rule.predictions) > general.confidence)
+    def _surer(
+        self,
+        ends: Int64[np.ndarray, " support"],
+        constants: Int64[np.ndarray, " constants"],
+        predictions: Int64[np.ndarray, " entities"],
+        pca: Int64[np.ndarray, " entities"],
+        sure: float,
+    ) -> Iterator[tuple[int, tuple[int, int, int], int]]:
+        """The constants that make a rule surer, what is counted of them, a pair as an example."""
+        support = np.bincount(ends, minlength=len(predictions))[constants]
+        passing = self.kept.passing(support, predictions[constants])
+        surer = at_least(support[passing], predictions[constants[passing]]) > sure
+        for at in passing[surer].tolist():
+            c = int(constants[at])
+            counts = (int(support[at]), int(predictions[c]), int(pca[c]))
+            yield c, counts, int(np.flatnonzero(ends == c)[0])
 
 
 class _HeadTally:
@@ -185,7 +183,7 @@ class _HeadTally:
         self.subjects = subjects.has_edge
         self.found: list[Pairs] = []
         self.pca = np.zeros(edges.entities, np.int64)  # by target
-        self.by_source: dict[int, tuple[int, int]] = {}
+        self.by_source = np.zeros((2, edges.entities), np.int64)  # of sources with support
 
     @property
     def support(self) -> int:
@@ -209,17 +207,26 @@ class _HeadTally:
         if constants is None:
             return
         x = self.pairs[0]
-        x = x[reach.column[x] >= 0]
-        counts = np.bincount(x, minlength=1)
-        for c in np.flatnonzero(counts >= constants.support).tolist():
-            reached = reach.targets_of(c)
-            pca = len(reached) if self.forward else int(self.subjects[reached].sum())
-            self.by_source[c] = len(reached), pca
+        counts = np.bincount(x[reach.column[x] >= 0], minlength=1)
+        enough = np.flatnonzero(counts >= constants.support)
+        reached = reach.reached(enough)
+        self.by_source[0, enough] = reached.sum(0)
+        known = reached if self.forward else reached[self.subjects[reach.targets]]
+        self.by_source[1, enough] = known.sum(0)
+
+    @property
+    def sources(
+        self,
+    ) -> tuple[
+        Int64[np.ndarray, " some"], Int64[np.ndarray, " entities"], Int64[np.ndarray, " entities"]
+    ]:
+        """The sources with support, and for these how many they reach, and how many known ones."""
+        return np.flatnonzero(self.by_source[0]), self.by_source[0], self.by_source[1]
 
 
 def oriented(edges: DirectedGraph, path: Path) -> Path:
     """The path or its inverse, whichever is cheaper to walk."""
-    back = tuple(edges.inverse(np.array(path[::-1])).tolist())
+    back = tuple((label + edges.relations) % edges.directed for label in reversed(path))
     return min((path, back), key=lambda p: (_cost(edges, p), p))
 
 

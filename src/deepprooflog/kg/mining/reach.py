@@ -80,11 +80,11 @@ class Reach:
         mask = _packed(sources[self.sources])
         return np.asarray(np.bitwise_count(self.bits & mask).sum(1, dtype=np.int64))
 
-    def targets_of(self, source: int) -> Int64[np.ndarray, " reached"]:
-        """The entities that one source reaches."""
-        column = int(self.column[source])
-        word = self.bits[:, column >> 6] >> np.uint64(column & 63)
-        return np.asarray(self.targets[(word & _ONE).astype(bool)])
+    def reached(self, sources: Int64[np.ndarray, " some"]) -> Bool[np.ndarray, "targets some"]:
+        """Which targets some of the sources reach."""
+        column = self.column[sources]
+        words = self.bits[:, column >> 6] >> (column & _WORD).astype(np.uint64)
+        return np.asarray((words & _ONE).astype(bool))
 
 
 def first_step(edges: Adjacency, low: int = 0, high: int | None = None) -> Reach:
