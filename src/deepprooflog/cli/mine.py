@@ -46,7 +46,7 @@ def add_parser(commands: Commands) -> None:
     add("--seconds", metavar="S", type=positive_seconds, help="stop after S; default: 300")
     add("--max-length", metavar="N", type=int, help="atoms in a body; default: 3")
     add("--min-support", metavar="N", type=positive_integer, help="default: 5")
-    add("--min-confidence", metavar="X", type=float, help="default: 0.1")
+    add("--min-confidence", metavar="X", type=float, help="default: 0.01")
     add("--most", metavar="N", type=positive_integer,
         help="rules of a relation, without and with constants each; default: 500")  # fmt: skip
     add("--no-constants", action="store_true", help="only rules over variables")

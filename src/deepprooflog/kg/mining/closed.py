@@ -148,11 +148,11 @@ class PathCounter:
             return
         sure = support / total
         targets = np.flatnonzero(np.bincount(y) >= self.kept.support)
-        for c, found, example in self._surer(y, targets, predictions, tally.pca, sure):
-            yield FoundRule(tally.head, (), FREE, c, CLOSED, *found, (int(x[example]), c))
+        for c, found, at in self._surer(y, targets, predictions, tally.pca, sure):
+            yield FoundRule(tally.head, (), FREE, c, CLOSED, *found, (int(x[at]), c))
         sources, reached, known = tally.sources
-        for c, found, example in self._surer(x, sources, reached, known, sure):
-            yield FoundRule(tally.head, (), c, FREE, CLOSED, *found, (c, int(y[example])))
+        for c, found, at in self._surer(x, sources, reached, known, sure):
+            yield FoundRule(tally.head, (), c, FREE, CLOSED, *found, (c, int(y[at])))
 
     def _surer(
         self,

@@ -21,7 +21,7 @@ class MineOptions:
     """The most atoms in the body of a rule without constants at its end."""
     min_support: int = 5
     """The fewest facts that a rule predicts."""
-    min_confidence: float = 0.1
+    min_confidence: float = 0.01
     """The least share of a rule's predictions that are facts."""
     constants: bool = True
     """Whether to look for rules with constants."""
