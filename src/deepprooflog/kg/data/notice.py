@@ -30,7 +30,7 @@ class DataNotice:
 def plural(count: int, one: str, many: str | None = None) -> str:
     """A number with its noun.
 
-    >>> counted(1, "fact"), counted(2, "fact"), plural(2, "entity", "entities")
+    >>> plural(1, "fact"), plural(2, "fact"), plural(2, "entity", "entities")
     ('1 fact', '2 facts', '2 entities')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
