@@ -22,7 +22,7 @@ from deepprooflog.recipes.addition import options as addition_options
 from deepprooflog.recipes.addition.options import AdditionOptions
 from deepprooflog.recipes.addition.training_options import TrainingOptions
 from deepprooflog.recipes.graph import options as kg_options
-from deepprooflog.recipes.recipe import read_recipe, shipped
+from deepprooflog.recipes.recipe import read_recipe
 
 CLASSES = [
     AdditionOptions,
@@ -52,7 +52,7 @@ def test_every_number_has_limits_and_its_default_is_within(options: type) -> Non
             assert math.isfinite(min(data["at_most"], data["below"])), key
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", ["kg", "mnist-addition"])
 def test_absurd_values_resolve_or_are_one_message(name: str) -> None:
     recipe = read_recipe(name)
     for key, f in option_fields(OPTIONS[recipe.task]).items():
