@@ -106,7 +106,7 @@ def test_no_memory_at_all(
     def fail(*_: object, **__: object) -> float:
         raise MemoryError
 
-    monkeypatch.setattr("deepprooflog.api.success", fail)
+    monkeypatch.setattr("deepprooflog.questions.success", fail)
     assert main(["prob", program, "p"]) == 0
     assert "max_memory" in capsys.readouterr().err
     monkeypatch.setattr("deepprooflog.log_prob", fail)
