@@ -34,7 +34,7 @@ from deepprooflog.syntax.terms import (
 )
 from deepprooflog.syntax.writer import write_term
 
-WALKS = ("syntax.terms", "logic.unify", "logic.order", "logic.clause", "logic.goal")
+WALKS = ("syntax.terms", "logic.unify", "logic.solver.standard_order", "logic.clause", "logic.goal")
 F = Functor("f", 2)
 LEAVES: list[Term] = [Atom("a"), Atom("b"), 1]
 

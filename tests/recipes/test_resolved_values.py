@@ -32,7 +32,7 @@ LATER = {
     "prior.weight_decay": 0.0, "prior.capture": True, "ppo.steps": 32, "ppo.positives": 2048,
     "ppo.negatives": 1, "ppo.epochs": 4, "ppo.minibatch": 2048, "ppo.clip": 0.2, "ppo.gamma": 1.0,
     "ppo.lam": 0.95, "ppo.value_weight": 0.5, "ppo.max_grad_norm": 0.5, "ppo.target_kl": 0.03,
-    "ppo.value_clip": None, "ppo.normalize": True, "ppo.bootstrap": False,
+    "ppo.value_clip": None, "ppo.normalize": True, "ppo.bootstrap": False, "policy.kind": "goal",
 }  # fmt: skip
 """Options that no recipe could set before, with the values the learners had all the same."""
 
