@@ -16,7 +16,7 @@ from deepprooflog.logic.resolve import start, successors
 from deepprooflog.logic.unify import Trail, undo, unify
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, make_list
 
-LONG = 50_000
+LONG = 30_000
 
 
 @pytest.fixture(autouse=True)

@@ -79,9 +79,9 @@ def small() -> Proof:
 
 @pytest.fixture(scope="session")
 def deep() -> Proof:
-    """A chain of 100,000 steps, each with probability e⁻¹."""
+    """A chain of 20,000 steps, each with probability e⁻¹."""
     nodes = tuple(
         Node(f"p({i})", "rule", "p(N) :- M is N + 1, p(M).", "p.pl:1", -1.0, i - 1, i)
-        for i in range(100_000)
+        for i in range(20_000)
     )
-    return Proof("p(0)", {}, -100_000.0, nodes)
+    return Proof("p(0)", {}, -20_000.0, nodes)

@@ -92,9 +92,9 @@ def test_signs_that_outlive_entities_are_split() -> None:
 
 def test_limits_are_named(deep: Proof, small: Proof) -> None:
     lines = deep.to_mermaid().split("\n")
-    assert lines[1] == "    %% 100000 edges: Mermaid draws 500 unless maxEdges is raised"
+    assert lines[1] == "    %% 20000 edges: Mermaid draws 500 unless maxEdges is raised"
     assert re.fullmatch(
         r"    %% \d+ characters: Mermaid reads 50000 unless maxTextSize is raised", lines[2]
     )
-    assert sum(EDGE.fullmatch(line) is not None for line in lines) == 100_000
+    assert sum(EDGE.fullmatch(line) is not None for line in lines) == 20_000
     assert "%%" not in small.to_mermaid()

@@ -49,11 +49,11 @@ def allowed(total: int, n: int) -> list[tuple[int, ...]]:
     return [sequence for sequence, _ in level]
 
 
-@pytest.mark.parametrize("n", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
-def test_exactly_the_prefixes_that_can_be_completed(n: int) -> None:
+@pytest.mark.parametrize(("n", "every"), [(1, 1), (2, 1), (3, 17)])
+def test_exactly_the_prefixes_that_can_be_completed(n: int, every: int) -> None:
     """Over all sums: every sequence let through has the sum, and no sequence is missing."""
     kept = 0
-    for total in range(2 * 10**n - 1):
+    for total in range(0, 2 * 10**n - 1, every):
         found = allowed(total, n)
         assert len(set(found)) == len(found)
         for s in found:
@@ -62,7 +62,7 @@ def test_exactly_the_prefixes_that_can_be_completed(n: int) -> None:
         assert len(found) == min(total, 10**n - 1) - max(0, total - 10**n + 1) + 1
         kept += len(found)
     # The listing in the paper keeps 5,500 of the 10,000 sequences at n = 2.
-    assert kept == 100**n
+    assert kept == 100**n or every > 1
 
 
 def test_a_mask_is_computed_once() -> None:

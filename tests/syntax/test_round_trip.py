@@ -11,7 +11,7 @@ from deepprooflog.syntax.terms import Atom, Float, Functor, Struct, Term, is_gro
 from deepprooflog.syntax.writer import write_clause, write_term
 from syntax.random_terms import operator_tables, terms, variant
 
-DEEP = 100_000
+DEEP = 30_000
 
 
 @settings(max_examples=1500)
