@@ -39,7 +39,7 @@ from deepprooflog.mdp.policy import Policy
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.index import build_index, gather_facts
 from deepprooflog.relational.layers import explore
-from deepprooflog.relational.sweeps.sweep import provable
+from deepprooflog.relational.sweep import provable
 from deepprooflog.score.embedding.embedding import Embedding
 
 SECTIONS = ("steps", "candidates", "goals", "facts")

@@ -24,7 +24,7 @@ from deepprooflog.kg.prove.program import (
 )
 from deepprooflog.logic.program import PredicateKind
 from deepprooflog.relational.layers import explore
-from deepprooflog.relational.sweeps.sweep import provable
+from deepprooflog.relational.sweep import provable
 from deepprooflog.syntax.terms import Functor
 from kg.bottom_up import levels, read_clauses, read_facts
 

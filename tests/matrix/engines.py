@@ -24,8 +24,7 @@ from deepprooflog.mdp import reference
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import explore
-from deepprooflog.relational.sweeps.success import masses
-from deepprooflog.relational.sweeps.sweep import provable
+from deepprooflog.relational.sweep import masses, provable
 from logic.swi_goals import our_outcome
 from matrix.known import Known
 from matrix.search import best_derivation, weighed_steps

@@ -18,7 +18,7 @@ from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
 from deepprooflog.relational.layers import explore
-from deepprooflog.relational.sweeps.sweep import provable
+from deepprooflog.relational.sweep import provable
 from deepprooflog.syntax.terms import Atom, Functor
 from oracles.kg_levels import Levels, Triple, read_paths, read_triples
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from deepprooflog.errors import Inexact
 from deepprooflog.logic.program import Program
+from deepprooflog.relational.best_paths import best_paths
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import Layers, explore
-from deepprooflog.relational.sweeps.best import best_paths
 from programs.fresh import fresh
 from programs.function_free import Asked, stratified
 

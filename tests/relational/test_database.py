@@ -9,7 +9,7 @@ from deepprooflog.errors import ProgramError, ProofLogError
 from deepprooflog.logic.program import Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import explore
-from deepprooflog.relational.sweeps.sweep import provable
+from deepprooflog.relational.sweep import provable
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.syntax.terms import Atom, Functor
 

@@ -15,7 +15,7 @@ from deepprooflog.kg.learn.exact_learner import train_exact
 from deepprooflog.kg.learn.exact_options import ExactOptions
 from deepprooflog.kg.prove.program import database_of, program_of
 from deepprooflog.kg.prove.prover import ExploreLimits, Prover
-from deepprooflog.relational.sweeps.entropy import first_entropy
+from deepprooflog.relational.sweep import first_entropy
 from deepprooflog.score.embedding.embedding import Embedding
 
 # Either rule proves every parent: what is chosen does not change p_success.

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.expand import Successors, expand
 from deepprooflog.relational.goals import Goals
+from deepprooflog.relational.resolve import Successors, expand
 from deepprooflog.syntax.terms import Struct, args_of
 from programs.fresh import fresh
 from programs.function_free import ORDERS, Asked, function_free

@@ -17,10 +17,10 @@ from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.logic.resolve import successors
 from deepprooflog.model import Model
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.expand import expand
 from deepprooflog.relational.guards import GUARDS
 from deepprooflog.relational.layers import explore
-from deepprooflog.relational.sweeps.sweep import provable
+from deepprooflog.relational.resolve import expand
+from deepprooflog.relational.sweep import provable
 from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.syntax.writer import write_term
 from programs.fresh import fresh

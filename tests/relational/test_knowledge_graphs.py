@@ -10,9 +10,9 @@ import torch
 
 from deepprooflog.logic.program import BodyOrder
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.expand import expand
 from deepprooflog.relational.goals import Goals
 from deepprooflog.relational.layers import explore
+from deepprooflog.relational.resolve import expand
 from oracles.kg_levels import Levels, Triple
 from relational.graphs import Graph, goals_of, level_counts, proved
 from relational.reference_steps import reference, state

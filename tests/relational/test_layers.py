@@ -19,7 +19,7 @@ from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals
 from deepprooflog.relational.layers import Cut, Layers, explore
-from deepprooflog.relational.sweeps.sweep import provable
+from deepprooflog.relational.sweep import provable
 from deepprooflog.syntax.writer import write_term
 from programs.fresh import fresh
 from programs.function_free import MIXED, ORDERS, Asked, function_free

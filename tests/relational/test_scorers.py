@@ -17,11 +17,10 @@ from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.logic.query import Query
 from deepprooflog.mdp.environment import Environment, Queries, actions, reset, step
 from deepprooflog.mdp.policy import Policy, draw, process_of
-from deepprooflog.relational.as_terms import AsTerms
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import Layers, explore
-from deepprooflog.relational.sweeps.success import masses
-from deepprooflog.relational.weigh import log_weights, transitions_of
+from deepprooflog.relational.sweep import masses
+from deepprooflog.relational.weigh import AsTerms, log_weights, transitions_of
 from deepprooflog.score.clause_weights import ClauseWeights
 from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.score.embedding.leftmost import Leftmost

@@ -14,8 +14,7 @@ from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
 from deepprooflog.relational.layers import Layers, explore
-from deepprooflog.relational.sweeps.prune import pruned
-from deepprooflog.relational.sweeps.success import Mass, masses
+from deepprooflog.relational.sweep import Mass, masses, pruned
 from deepprooflog.relational.weigh import log_weights, transitions_of
 from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.score.embedding.vocabulary import ConstantRows

@@ -7,7 +7,7 @@ import pytest
 from deepprooflog.logic.program import Program
 from deepprooflog.relational.call_patterns import code_of
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.expand import expand
+from deepprooflog.relational.resolve import expand
 from deepprooflog.relational.rules import read_rules
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.relational.tables import AtomLayout, Standing

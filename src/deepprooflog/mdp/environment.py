@@ -22,8 +22,8 @@ from deepprooflog.errors import ModelError
 from deepprooflog.mdp.memory import Memory, blank, forget, remember, visited
 from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.expand import expand
 from deepprooflog.relational.goals import Goals
+from deepprooflog.relational.resolve import expand
 
 FactLogProb: TypeAlias = Callable[[Tensor], Tensor]
 """log p of neural facts `[atoms, 1 + arity]`, predicates and constants by number."""

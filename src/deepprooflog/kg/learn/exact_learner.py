@@ -29,8 +29,7 @@ from deepprooflog.learn.run.descent import Descent
 from deepprooflog.learn.run.loop import Learned, Loop, Row, seeded
 from deepprooflog.learn.run.minibatch import Objective
 from deepprooflog.learn.run.progress import Progress
-from deepprooflog.relational.sweeps.entropy import first_entropy
-from deepprooflog.relational.sweeps.success import masses
+from deepprooflog.relational.sweep import first_entropy, masses
 
 # What a probability of 0 counts as where its logarithm is needed: the loss stays finite.
 FLOOR = 1e-9

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int64
 
 from deepprooflog.kg.prove.prover import Prover
-from deepprooflog.relational.sweeps.sweep import FAR, FEWEST, at_roots, sweep
+from deepprooflog.relational.sweep import FAR, FEWEST, at_roots, sweep
 
 NO_PROOF = -1
 

@@ -24,10 +24,10 @@ from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start, successors
 from deepprooflog.proof.build import Derivation, build_proof
 from deepprooflog.proof.tree import Proof
+from deepprooflog.relational.best_paths import BestPath, best_paths
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import Layers
 from deepprooflog.relational.rules import is_fact
-from deepprooflog.relational.sweeps.best import BestPath, best_paths
 from deepprooflog.syntax.writer import write_term
 
 

@@ -24,8 +24,7 @@ from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import NO_FACT, Goals
 from deepprooflog.relational.layers import Layers, explore
 from deepprooflog.relational.rules import Offer
-from deepprooflog.relational.sweeps.prune import pruned
-from deepprooflog.relational.sweeps.success import Mass, masses
+from deepprooflog.relational.sweep import Mass, masses, pruned
 from deepprooflog.relational.weigh import log_weights, transitions_of
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.score.transitions import Transitions

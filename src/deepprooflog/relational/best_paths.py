@@ -17,7 +17,7 @@ from torch import Tensor
 
 from deepprooflog.errors import Inexact
 from deepprooflog.relational.layers import Layers
-from deepprooflog.relational.sweeps.sweep import BEST, sweep
+from deepprooflog.relational.sweep import BEST, sweep
 
 
 @dataclass(frozen=True)

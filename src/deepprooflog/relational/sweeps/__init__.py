@@ -1,1 +1,0 @@
-"""Sweeps over weighed layers: success, entropy, best derivations."""
