@@ -10,8 +10,8 @@ import pytest
 
 import deepprooflog as dpl
 from deepprooflog import Budget, Program, ProofLogError
-from deepprooflog.graph.describe import goal_text as describe
 from deepprooflog.graph.explore import RECURSION
+from deepprooflog.graph.goalgraph import goal_text as describe
 from deepprooflog.infer.method import Method
 from graph.exploring import edges, graph_of, open_goals
 from logic.stepping import goal_text

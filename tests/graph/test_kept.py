@@ -12,10 +12,9 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog import Budget, Program
-from deepprooflog.graph.unfold import kept
-from deepprooflog.graph.unfold.kept import kept_templates
+from deepprooflog.graph.unfold import unfold as kept
 from deepprooflog.graph.unfold.template import Template, Templates, TemplateStore
-from deepprooflog.graph.unfold.unfold import unfold
+from deepprooflog.graph.unfold.unfold import kept_templates, unfold
 from deepprooflog.graph.unfold.way_table import unfolded_rows
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.limits.watch import Overrun

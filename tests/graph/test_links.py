@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deepprooflog import Budget, Program
-from deepprooflog.graph.unfold.links import Links, find_links
+from deepprooflog.graph.unfold.flat import Links, find_links
 from deepprooflog.graph.unfold.template import Templates
 from deepprooflog.graph.unfold.unfold import unfold
 from deepprooflog.graph.unfold.way_table import Unfolded, unfolded_rows

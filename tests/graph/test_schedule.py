@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepprooflog.graph.components import strong_components
 from deepprooflog.graph.goalgraph import GoalGraph
-from deepprooflog.graph.schedule import schedule
+from deepprooflog.graph.schedule import schedule, strong_components
 from graph.exploring import graph_of
 from logic.stepping import goal_text
 

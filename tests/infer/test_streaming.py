@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import deepprooflog as dpl
-from deepprooflog.graph.unfold import kept
+from deepprooflog.graph.unfold import unfold as kept
 
 TEXT = """
 nn(digit_net, [X], D, 0..3) :: digit(X, D).

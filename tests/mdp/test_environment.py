@@ -12,7 +12,7 @@ import torch
 from hypothesis import strategies as st
 
 from deepprooflog.errors import ModelError
-from deepprooflog.graph.describe import goal_text
+from deepprooflog.graph.goalgraph import goal_text
 from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.program import BodyOrder, Program
 from deepprooflog.mdp import reference

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from deepprooflog.errors import ModelError
-from deepprooflog.graph.describe import goal_text
+from deepprooflog.graph.goalgraph import goal_text
 from deepprooflog.logic.program import Program
 from deepprooflog.mdp import reference
 from deepprooflog.mdp.process import Process

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import explore
+from deepprooflog.graph.goalgraph import goal_text
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query, parse_query

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from deepprooflog.score.distinct import TABLE, distinct, distinct_rows
+from deepprooflog.score.segments import TABLE, distinct, distinct_rows
 
 
 @pytest.mark.parametrize("size", [5, 1000, 4 * TABLE, 2**62])

@@ -7,7 +7,7 @@ import random
 import pytest
 import torch
 
-from deepprooflog.graph.describe import goal_text
+from deepprooflog.graph.goalgraph import goal_text
 from deepprooflog.logic.program import Program
 from deepprooflog.score.embedding.embedding import Embedding
 from score.scenes import scene_of

@@ -19,6 +19,7 @@ from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.program import Program
 from deepprooflog.syntax.terms import Term
+from deepprooflog.syntax.writer import write_term
 
 Ints = NDArray[np.int64]
 
@@ -83,3 +84,24 @@ class GoalGraph:
 
 def _ints(values: list[int]) -> Ints:
     return np.asarray(values, dtype=np.int64)
+
+
+def goal_text(goal: Goal, most: int = 8) -> str:
+    """A goal as Prolog text; a long one says how many atoms follow."""
+    if goal.is_true:
+        return "true"
+    shown = [write_term(a) for a in goal.atoms[:most]]
+    if len(goal.atoms) > most:
+        shown.append(f"… ({len(goal.atoms) - most} more)")
+    return ", ".join(shown)
+
+
+def ragged_ranges(begin: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """Whose each item is, and its number.
+
+    >>> [part.tolist() for part in ragged_ranges(np.array([5, 0, 8]), np.array([2, 0, 1]))]
+    [[0, 0, 2], [5, 6, 8]]
+    """
+    owner = np.repeat(np.arange(len(count)), count)
+    shift = begin - (np.cumsum(count) - count)
+    return owner, np.arange(len(owner)) + shift[owner]

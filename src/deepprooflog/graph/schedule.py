@@ -9,15 +9,87 @@ on each other, for engines that do many at once. Every semiring runs on this one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from deepprooflog.graph.components import strong_components
-from deepprooflog.graph.digraph import Arrows
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.logic.limits.gc_pause import gc_paused
+
+
+def strong_components(
+    successors: Sequence[Sequence[int]], wanted: Sequence[bool] | None = None
+) -> list[list[int]]:
+    """The components of a graph given by successor lists, successors first.
+
+    >>> strong_components([[1], [2], [1], [0]])
+    [[2, 1], [0], [3]]
+    """
+    n = len(successors)
+    unseen = n + 1
+    index = [unseen] * n
+    low = [0] * n
+    done = [False] * n
+    components: list[list[int]] = []
+    stack: list[int] = []
+    count = 0
+    for root in range(n):
+        if index[root] != unseen or (wanted is not None and not wanted[root]):
+            continue
+        index[root] = low[root] = count
+        count += 1
+        stack.append(root)
+        work = [(root, iter(successors[root]))]
+        while work:
+            node, rest = work[-1]
+            for other in rest:
+                if wanted is not None and not wanted[other]:
+                    continue
+                if index[other] == unseen:
+                    index[other] = low[other] = count
+                    count += 1
+                    stack.append(other)
+                    work.append((other, iter(successors[other])))
+                    break
+                if not done[other] and index[other] < low[node]:
+                    low[node] = index[other]
+            else:
+                work.pop()
+                if work and low[node] < low[work[-1][0]]:
+                    low[work[-1][0]] = low[node]
+                if low[node] == index[node]:
+                    members = []
+                    while True:
+                        member = stack.pop()
+                        done[member] = True
+                        members.append(member)
+                        if member == node:
+                            break
+                    components.append(members)
+    return components
+
+
+@dataclass(frozen=True)
+class Arrows:
+    """Nodes 0 … nodes−1; the edges of node n are first[n] … first[n + 1] − 1."""
+
+    nodes: int
+    source: Ints  # [E] ascending
+    target: Ints  # [E]
+    first: Ints  # [N + 1]
+
+
+def arrows(nodes: int, source: Ints, target: Ints) -> Arrows:
+    """A graph from edges that are sorted by source.
+
+    >>> arrows(2, np.array([0, 0]), np.array([1, 1])).first.tolist()
+    [0, 2, 2]
+    """
+    first = np.zeros(nodes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source, minlength=nodes), out=first[1:])
+    return Arrows(nodes, source, target, first)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.errors import Inexact
-from deepprooflog.graph.describe import goal_text
-from deepprooflog.graph.digraph import Arrows
-from deepprooflog.graph.goalgraph import GoalGraph, Ints
-from deepprooflog.graph.schedule import schedule
+from deepprooflog.graph.goalgraph import GoalGraph, Ints, goal_text
+from deepprooflog.graph.schedule import Arrows, schedule
 from deepprooflog.infer.foremost import best_first
 from deepprooflog.infer.graphs.semiring import MaxSemiring, evaluate
 from deepprooflog.infer.method import Method, Solvable, over_budget, write_down

@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deepprooflog.errors import Inexact, ProgramError
-from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import RECURSION, SHARE, Exploration
-from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.graph.goalgraph import GoalGraph, goal_text
 from deepprooflog.infer.tables.tabled import Tabled, Tabulation
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget

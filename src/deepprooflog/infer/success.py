@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.errors import Inexact, ProgramError, Rounded
-from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import RECURSION
-from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.graph.goalgraph import GoalGraph, goal_text
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.best import best_productions
 from deepprooflog.infer.graphs.semiring import BooleanSemiring, evaluate

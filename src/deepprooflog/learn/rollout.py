@@ -29,7 +29,7 @@ from deepprooflog.mdp.environment import (
 )
 from deepprooflog.mdp.policy import Policy, draw, log_prob
 from deepprooflog.relational.goals import Goals
-from deepprooflog.score.ragged import tensor_ranges
+from deepprooflog.score.segments import tensor_ranges
 from deepprooflog.score.transitions import LogPolicy
 
 

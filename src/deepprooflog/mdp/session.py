@@ -18,7 +18,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.graph.describe import goal_text
+from deepprooflog.graph.goalgraph import goal_text
 from deepprooflog.logic.program import Program
 from deepprooflog.mdp.environment import (
     FALSE,

@@ -17,7 +17,7 @@ from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals, number_variables, variable
 from deepprooflog.relational.match import Calls, match
 from deepprooflog.relational.merge import group_rows
-from deepprooflog.score.ragged import tensor_ranges
+from deepprooflog.score.segments import tensor_ranges
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ BEST      max, +     log p of the best way to an end
 FEWEST    min, +     how many steps the shortest way takes
 ANY       or, and    whether there is a way
 
-`masses` is p_success of many queries at once: the mass of all derivations that end in True, of those
-among them that use no neural fact, and of those that budgets left open. Success is at least the
-first and at most the first and the last together.
+`masses` is p_success of many queries at once: the mass of all derivations that end in True, of
+those among them that use no neural fact, and of those that budgets left open. Success is at least
+the first and at most the first and the last together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """p_λ(G' | G) of steps between relational goals, by any scorer; each goal is looked at once.
 
-A scorer without a form of its own for goals as numbers (`Scorer.transitions`) is asked about them as
-terms, each batch of steps a goal graph for `Scorer.log_weights`: the reference, for small graphs.
+A scorer without a form of its own for goals as numbers (`Scorer.transitions`) is asked about them
+as terms, each batch of steps a goal graph for `Scorer.log_weights`: a reference for small graphs.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Constant, Label, Neural
 from deepprooflog.logic.program import Program
-from deepprooflog.score.trainable import trainable_groups
+from deepprooflog.score.fixed import trainable_groups
 
 Floats = NDArray[np.float64]
 Slack = Callable[[Sequence[int]], Floats]

@@ -16,8 +16,7 @@ from torch import Tensor
 
 from deepprooflog.errors import ModelError
 from deepprooflog.graph.calls import CallGraph
-from deepprooflog.graph.describe import goal_text
-from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.graph.goalgraph import GoalGraph, goal_text
 from deepprooflog.logic.clause import Clause, at
 from deepprooflog.score.edges import EdgeTable, Ints, NetworkEdges
 from deepprooflog.score.network import Network, capturing

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deepprooflog.graph.components import strong_components
+from deepprooflog.graph.schedule import strong_components
 from deepprooflog.graph.unfold.pattern import Fill, leave, reveal, tops_of
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Clause

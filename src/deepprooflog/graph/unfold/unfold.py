@@ -2,21 +2,31 @@
 
 Each instance is a template with contents for its slots and holes. Equal instances of one query are
 met once, so that goals reached in many ways stay one goal.
+
+What was learned about a program's steps is kept for as long as the program: goals made anew for
+every minibatch meet the same steps with other contents. Nothing of a query is kept, a store that
+has grown too large is dropped, and so is one that an error or an interruption left unfinished. A
+thread takes a store out while it works; another that comes meanwhile begins one of its own, and
+both are put back. A view of a program is another program.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from deepprooflog.graph.bundles import renumber
 from deepprooflog.graph.unfold.pattern import Fill, generalise
-from deepprooflog.graph.unfold.template import TRUE_TARGET, Template, Templates, Way
+from deepprooflog.graph.unfold.template import TRUE_TARGET, Template, Templates, TemplateStore, Way
 from deepprooflog.logic.clause import instantiate
 from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.limits.budget import BudgetExceeded
-from deepprooflog.syntax.terms import Slot, Struct, Term
+from deepprooflog.logic.program import Predicate, Program
+from deepprooflog.syntax.terms import Functor, Slot, Struct, Term
 
 CERTAINLY_TRUE = Way(0, TRUE_TARGET, ())
 NOWHERE = -1
@@ -166,3 +176,54 @@ def _build(
 ) -> Term:
     own = renumber([term], slots)[0][0]
     return templates.interner.term(instantiate(own, list(contents)), {})
+
+
+# Terms, steps and cases of a store that is kept: some tens of megabytes.
+MOST_KEPT = 200_000
+# Stores of one program, for threads that work at the same time.
+MOST_STORES = 4
+
+
+class Meaning(NamedTuple):
+    """What the steps of a program depend on, besides what it leaves out."""
+
+    order: str
+    occurs_check: bool
+    predicates: Mapping[Functor, Predicate]
+
+    def holds(self, program: Program) -> bool:
+        return (
+            self.order == program.order
+            and self.occurs_check == program.occurs_check
+            and self.predicates is program.predicates
+        )
+
+
+_KEPT: WeakKeyDictionary[Program, list[tuple[Meaning, TemplateStore]]] = WeakKeyDictionary()
+
+
+@contextmanager
+def kept_templates(program: Program) -> Iterator[TemplateStore]:
+    """The templates of a program that are known already; more may be added within the block.
+
+    >>> program = Program("p(a).")
+    >>> with kept_templates(program) as first, kept_templates(program) as other:
+    ...     first is other
+    False
+    >>> with kept_templates(program) as again:
+    ...     again is first
+    True
+    """
+    stores = _KEPT.setdefault(program, [])
+    store = TemplateStore()
+    while stores:
+        try:
+            meaning, known = stores.pop()
+        except IndexError:
+            break
+        if meaning.holds(program):
+            store = known
+            break
+    yield store
+    if store.size <= MOST_KEPT and len(stores) < MOST_STORES:
+        stores.append((Meaning(program.order, program.occurs_check, program.predicates), store))

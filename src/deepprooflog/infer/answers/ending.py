@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from deepprooflog.graph.digraph import Arrows, arrows
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
-from deepprooflog.graph.schedule import schedule
+from deepprooflog.graph.schedule import Arrows, arrows, schedule
 from deepprooflog.infer.best import best_edges
 from deepprooflog.infer.graphs.values import log_evaluate
 from deepprooflog.score.slack import label_slack

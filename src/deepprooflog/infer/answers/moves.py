@@ -20,9 +20,8 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from deepprooflog.graph.components import strong_components
 from deepprooflog.graph.goalgraph import GoalGraph
-from deepprooflog.graph.schedule import Schedule, schedule
+from deepprooflog.graph.schedule import Schedule, schedule, strong_components
 from deepprooflog.infer.graphs.semiring import LogSemiring
 from deepprooflog.infer.graphs.values import log_evaluate
 from deepprooflog.score.slack import label_slack

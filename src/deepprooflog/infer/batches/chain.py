@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepprooflog.graph.unfold.links import Links, find_links
+from deepprooflog.graph.unfold.flat import Links, find_links
 from deepprooflog.graph.unfold.way_table import LABEL, NONE, Floats, InstanceRows, Ints, Unfolded
 
 # Stands for log 0 where −inf would make the gradient of a sum undefined.

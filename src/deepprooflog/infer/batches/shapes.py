@@ -15,8 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepprooflog.graph.digraph import arrows
-from deepprooflog.graph.schedule import schedule
+from deepprooflog.graph.schedule import arrows, schedule
 from deepprooflog.graph.unfold.flat import Flat
 from deepprooflog.graph.unfold.way_table import LABEL, Ints
 from deepprooflog.infer.batches.chain import FIRST_ENTRY, ONE_ENTRY

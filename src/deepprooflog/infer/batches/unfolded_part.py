@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from deepprooflog.graph.unfold.flat import flatten
-from deepprooflog.graph.unfold.kept import kept_templates
 from deepprooflog.graph.unfold.pattern import WholeTensors
 from deepprooflog.graph.unfold.template import Templates
-from deepprooflog.graph.unfold.unfold import unfold
+from deepprooflog.graph.unfold.unfold import kept_templates, unfold
 from deepprooflog.graph.unfold.way_table import AskedRows, Ints, Unfolded, unfolded_rows
 from deepprooflog.infer.batches.bank import StackedBank
 from deepprooflog.infer.batches.chain import Chains, chain_log_prob, find_chains

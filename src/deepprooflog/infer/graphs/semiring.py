@@ -239,7 +239,7 @@ def evaluate(
 
 def divergent(plan: Schedule, nodes: Sequence[int]) -> ProgramError:
     """A cycle whose weights reach 1 on average: the sum over its derivations has no limit."""
-    from deepprooflog.graph.describe import goal_text
+    from deepprooflog.graph.goalgraph import goal_text
 
     graph = plan.graph
     if not isinstance(graph, GoalGraph):

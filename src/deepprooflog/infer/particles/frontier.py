@@ -16,9 +16,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from deepprooflog.errors import Inexact
-from deepprooflog.graph.describe import goal_text
 from deepprooflog.graph.explore import explore
-from deepprooflog.graph.goalgraph import GoalGraph, Ints
+from deepprooflog.graph.goalgraph import GoalGraph, Ints, goal_text
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.particles.arena import Arena
 from deepprooflog.logic.goal import Goal, Interner

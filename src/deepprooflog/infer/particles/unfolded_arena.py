@@ -18,14 +18,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from deepprooflog.graph.ragged import ragged_ranges
+from deepprooflog.graph.goalgraph import ragged_ranges
 from deepprooflog.graph.unfold.flat import Flat
 from deepprooflog.graph.unfold.way_table import LABEL, AskedRows, Ints
 from deepprooflog.infer.particles.arena import Arena
 from deepprooflog.logic.clause import Clause
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
-from deepprooflog.score.ragged import tensor_ranges
+from deepprooflog.score.segments import tensor_ranges
 from deepprooflog.score.weigh import network_of, stack
 
 # In place of a goal's number: True, which is no query's own, and nothing at all.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.graph.components import strong_components
+from deepprooflog.graph.schedule import strong_components
 from deepprooflog.infer.cycles.elimination import UNIT, NoLimit, factor, solve_transposed
 from deepprooflog.infer.cycles.ordering import order_states
 from deepprooflog.infer.cycles.wide import normal, to_float

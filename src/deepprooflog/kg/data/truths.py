@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int64
 
-from deepprooflog.graph.ragged import ragged_ranges
+from deepprooflog.graph.goalgraph import ragged_ranges
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Int64
 
-from deepprooflog.graph.ragged import ragged_ranges
+from deepprooflog.graph.goalgraph import ragged_ranges
 from deepprooflog.kg.mining.adjacency import DirectedGraph
 from deepprooflog.kg.mining.closed import Thresholds
 from deepprooflog.kg.mining.found import FREE, FoundRule, at_least

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int64
 
-from deepprooflog.graph.ragged import ragged_ranges
+from deepprooflog.graph.goalgraph import ragged_ranges
 from deepprooflog.kg.mining.adjacency import DirectedGraph
 from deepprooflog.kg.mining.blocks import blocks
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Int64
 
-from deepprooflog.graph.ragged import ragged_ranges
+from deepprooflog.graph.goalgraph import ragged_ranges
 from deepprooflog.kg.mining.adjacency import Adjacency, DirectedGraph
 from deepprooflog.kg.mining.blocks import blocks
 from deepprooflog.kg.mining.reach import stripes, walked

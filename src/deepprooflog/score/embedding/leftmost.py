@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.program import Program
 from deepprooflog.score.clause_rows import ClauseRows, StepRows, is_ground_fact
-from deepprooflog.score.distinct import distinct
 from deepprooflog.score.embedding.atoms import FAtom
 from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.score.embedding.encoders import readers
@@ -31,7 +30,7 @@ from deepprooflog.score.embedding.numbered import EmbeddedGoals, Vectors
 from deepprooflog.score.embedding.vocabulary import ConstantRows, NumberRows
 from deepprooflog.score.memo import GraphMemo
 from deepprooflog.score.scorer import Scene, Scorer
-from deepprooflog.score.segments import segment_logsumexp
+from deepprooflog.score.segments import distinct, segment_logsumexp
 from deepprooflog.score.transitions import LogPolicy, Numbering, Transitions
 
 

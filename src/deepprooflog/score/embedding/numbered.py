@@ -16,13 +16,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from deepprooflog.score.distinct import distinct_rows
 from deepprooflog.score.embedding.aggregate import aggregate_rows
 from deepprooflog.score.embedding.atoms import atoms_of_rows
 from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.score.embedding.numbers import WIDTH, number_features
 from deepprooflog.score.embedding.terms import VARIABLES
 from deepprooflog.score.embedding.vocabulary import NumberSymbol
+from deepprooflog.score.segments import distinct_rows
 from deepprooflog.score.transitions import PAD, LogPolicy, SymbolNames, Transitions
 from deepprooflog.syntax.terms import Atom, Str
 from deepprooflog.syntax.terms import Float as PrologFloat
