@@ -21,9 +21,8 @@ from deepprooflog.errors import ModelError, Notice
 from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.infer.answers.predict import STEPS, By
-from deepprooflog.infer.batches.bank import tensor_of
+from deepprooflog.infer.batches.bank import Select, selection, tensor_of
 from deepprooflog.infer.batches.batch import Compiled, batch_log_prob, compile_batch
-from deepprooflog.infer.batches.selection import Select, selection
 from deepprooflog.infer.method import Method
 from deepprooflog.infer.particles.sample import Sample, sample
 from deepprooflog.infer.success import ABOVE_ONE, OVERLAP_HINT, Success, check_one

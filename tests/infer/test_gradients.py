@@ -17,7 +17,7 @@ import deepprooflog as dpl
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.graphs.exact import layered, log_values
-from deepprooflog.infer.tables.gradient import tabled_log_values
+from deepprooflog.infer.tables.levels import tabled_log_values
 from deepprooflog.infer.tables.tabled import tabulate
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start

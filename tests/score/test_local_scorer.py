@@ -14,7 +14,7 @@ from torch import Tensor
 import deepprooflog as dpl
 from deepprooflog.errors import ProgramError
 from deepprooflog.infer.success import answer_weights, success
-from deepprooflog.infer.tables.gradient import tabled_log_values
+from deepprooflog.infer.tables.levels import tabled_log_values
 from deepprooflog.infer.tables.tabled import tabulate
 from deepprooflog.learn.smc import smc_log_prob
 from deepprooflog.logic.goal import Goal, Interner

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from deepprooflog.graph.unfold.way_table import Ints
-from deepprooflog.infer.batches.selection import Select
+from deepprooflog.infer.batches.bank import Select
 from deepprooflog.infer.particles.arena import LookAhead
 from deepprooflog.infer.particles.prepare import Form, ParticleBatch, arenas, prepare
 from deepprooflog.infer.particles.smc import Survivors, smc

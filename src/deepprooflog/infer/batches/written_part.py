@@ -16,8 +16,7 @@ from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.batches.bank import StackedBank, narrowed
 from deepprooflog.infer.graphs.exact import Layered, layered, log_values
 from deepprooflog.infer.method import FIRST, Method, over_budget, write_down
-from deepprooflog.infer.tables.gradient import tabled_log_values
-from deepprooflog.infer.tables.levels import Levels, level_log_values, levels_of
+from deepprooflog.infer.tables.levels import Levels, level_log_values, levels_of, tabled_log_values
 from deepprooflog.infer.tables.tabled import Tabled
 from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.limits.budget import Budget

@@ -22,8 +22,15 @@ from deepprooflog.graph.bundles import Bundle, bundle, place_tensors, renumber
 from deepprooflog.graph.explore import RECURSION, explore
 from deepprooflog.graph.unfold.flat import flatten
 from deepprooflog.graph.unfold.way_table import Ints
-from deepprooflog.infer.batches.bank import StackedBank, bank_of, moved, narrowed, replaced
-from deepprooflog.infer.batches.selection import Select, selection
+from deepprooflog.infer.batches.bank import (
+    Select,
+    StackedBank,
+    bank_of,
+    moved,
+    narrowed,
+    replaced,
+    selection,
+)
 from deepprooflog.infer.batches.unfolded_part import unfold_queries
 from deepprooflog.infer.particles.arena import Arena, ArenaSource
 from deepprooflog.infer.particles.frontier import Frontier
