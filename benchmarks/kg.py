@@ -34,9 +34,8 @@ from deepprooflog.kg.prove.program import database_of, program_of
 from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.learn.rollout import collect
 from deepprooflog.logic.program import Program
-from deepprooflog.mdp.environment import Environment, Queries, reset
+from deepprooflog.mdp.environment import Environment, Process, Queries, reset
 from deepprooflog.mdp.policy import Policy
-from deepprooflog.mdp.process import Process
 from deepprooflog.relational.index import build_index, gather_facts
 from deepprooflog.relational.layers import explore
 from deepprooflog.relational.sweep import provable

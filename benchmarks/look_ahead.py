@@ -23,9 +23,8 @@ from deepprooflog.infer.particles.arena import Arena, LookAhead, steps_ahead
 from deepprooflog.infer.particles.prepare import ParticleBatch, arenas
 from deepprooflog.learn.baseline import Value
 from deepprooflog.learn.smc import paths, smc_log_prob
-from deepprooflog.recipes.addition.lenet import small_net
 from deepprooflog.recipes.addition.sums import consecutive, sum_goals
-from deepprooflog.recipes.addition.task import pictures, program, tensor
+from deepprooflog.recipes.addition.task import pictures, program, small_net, tensor
 
 
 def taught(model: dpl.Model, batch: ParticleBatch, steps: int) -> Value:

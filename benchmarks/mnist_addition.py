@@ -29,9 +29,8 @@ from torch import Tensor
 
 import deepprooflog as dpl
 from deepprooflog.data.digits import Digits, mnist
-from deepprooflog.recipes.addition.lenet import lenet
 from deepprooflog.recipes.addition.sums import Sums, consecutive, sum_goals
-from deepprooflog.recipes.addition.task import program, tensor
+from deepprooflog.recipes.addition.task import lenet, program, tensor
 
 BATCH = {4: 128, 15: 64, 100: 16, 200: 8, 500: 4, 2000: 1}
 NEVER = -1e30

@@ -27,9 +27,8 @@ from deepprooflog.graph.explore import explore
 from deepprooflog.infer.answers.predict import By
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.resolve import start
-from deepprooflog.recipes.addition.lenet import lenet, small_net
 from deepprooflog.recipes.addition.sums import consecutive
-from deepprooflog.recipes.addition.task import pictures, program, tensor
+from deepprooflog.recipes.addition.task import lenet, pictures, program, small_net, tensor
 
 
 def reader(images: Tensor, labels: Tensor, steps: int) -> nn.Sequential:

@@ -29,8 +29,7 @@ from torch import Tensor, nn
 
 import deepprooflog as dpl
 from deepprooflog.logic.limits.watch import resident
-from deepprooflog.recipes.addition.lenet import lenet
-from deepprooflog.recipes.addition.task import program
+from deepprooflog.recipes.addition.task import lenet, program
 
 THREE = """
 nn(lenet, [X], D, 0..9) :: digit(X, D).

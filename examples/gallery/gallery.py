@@ -25,8 +25,8 @@ from torch import Tensor, nn
 import deepprooflog as dpl
 from deepprooflog.data.digits import Digits, mnist, small_digits
 from deepprooflog.learn.losses import cross_entropy
-from deepprooflog.learn.run.schedule import rate
-from deepprooflog.recipes.addition.lenet import lenet, small_net
+from deepprooflog.learn.run.descent import rate
+from deepprooflog.recipes.addition.task import lenet, small_net
 
 HERE = Path(__file__).parent
 LETTERS = ("a", "b", "c")

@@ -96,8 +96,8 @@ def _addition() -> dict[str, object]:
     from deepprooflog.data.digits import small_digits
     from deepprooflog.device import threads
     from deepprooflog.learn.augment import Distort
-    from deepprooflog.recipes.addition.lenet import small_net
     from deepprooflog.recipes.addition.sums import accuracy, consecutive, sum_goals
+    from deepprooflog.recipes.addition.task import small_net
 
     print(ADDITION.strip())
     began = time.perf_counter()

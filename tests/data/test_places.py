@@ -12,8 +12,7 @@ import pytest
 
 from deepprooflog.data import fetch as fetching
 from deepprooflog.data.fetch import fault, fetch
-from deepprooflog.data.places import find
-from deepprooflog.data.sources import MNIST, DataSource, File
+from deepprooflog.data.places import MNIST, DataSource, File, find
 from deepprooflog.errors import DataError
 
 BODY = b"forty-two"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deepprooflog.data import unpack
-from deepprooflog.data.idx import read_idx
+from deepprooflog.data.digits import read_idx
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.domains import read_domains
 from deepprooflog.kg.data.reading import read_text, read_triples

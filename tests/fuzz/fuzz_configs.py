@@ -62,8 +62,8 @@ Absurd = tuple[str, Callable[[], object]]
 
 def resolved(name: str, given: dict[str, Any]) -> object:
     """The options of a recipe under these settings."""
+    from deepprooflog.recipes import graph as kg_options
     from deepprooflog.recipes.addition import options as addition_options
-    from deepprooflog.recipes.graph import options as kg_options
 
     recipe = read_recipe(name)
     resolve = {"kg": kg_options.resolve, "mnist-addition": addition_options.resolve}

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from deepprooflog.data.idx import read_idx
+from deepprooflog.data.digits import read_idx
 from deepprooflog.errors import ProofLogError
 from deepprooflog.kg.data.domains import read_domains
 from deepprooflog.kg.data.folder import read_graph

@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from deepprooflog.recipes import graph as kg_run
 from deepprooflog.recipes.addition import run as addition_run
-from deepprooflog.recipes.graph import run as kg_run
 
 DIGITS = {"n": 1, "sums": 12, "epochs": 2, "batch": 4, "average": 0.9, "augment": "none"}
 VILLAGE = {

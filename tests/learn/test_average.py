@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from deepprooflog.learn.run.average import Average
-from deepprooflog.learn.run.schedule import SCHEDULES, rate
+from deepprooflog.learn.run.descent import SCHEDULES, rate
 
 
 def test_closed_form() -> None:

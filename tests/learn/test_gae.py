@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepprooflog.learn.gae import gae
+from deepprooflog.learn.rollout import gae
 
 
 def by_definition(

@@ -21,9 +21,8 @@ from deepprooflog.learn.on_policy import IterationReport, Learner, OnPolicy, tra
 from deepprooflog.learn.ppo import Ppo, clipped_objective, divergence, ppo_learner, value_loss
 from deepprooflog.learn.rollout import collect, collect_whole
 from deepprooflog.logic.program import Program
-from deepprooflog.mdp.environment import Environment, Queries, reset
+from deepprooflog.mdp.environment import Environment, Process, Queries, reset
 from deepprooflog.mdp.policy import Policy, log_prob
-from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
 from deepprooflog.score.embedding.embedding import Embedding
 

@@ -21,7 +21,7 @@ from deepprooflog.infer.method import Method
 from deepprooflog.learn.smc import paths, smc_log_prob
 from deepprooflog.logic.goal import Interner
 from deepprooflog.mdp import reference
-from deepprooflog.mdp.process import Process
+from deepprooflog.mdp.environment import Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import explore
 from deepprooflog.relational.sweep import masses, provable

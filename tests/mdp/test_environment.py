@@ -20,13 +20,13 @@ from deepprooflog.mdp.environment import (
     FALSE,
     Actions,
     Environment,
+    Process,
     Queries,
     actions,
     reset,
     restart,
     step,
 )
-from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
 from programs.fresh import fresh
 from programs.function_free import ORDERS, Asked, episodes

@@ -16,7 +16,7 @@ from deepprooflog.errors import ModelError
 from deepprooflog.graph.goalgraph import goal_text
 from deepprooflog.logic.program import Program
 from deepprooflog.mdp import reference
-from deepprooflog.mdp.process import Process
+from deepprooflog.mdp.environment import Process
 from deepprooflog.relational.goals import Goals
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")

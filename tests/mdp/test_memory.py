@@ -9,7 +9,7 @@ import torch
 
 from deepprooflog.logic.program import Program
 from deepprooflog.mdp import memory
-from deepprooflog.mdp.process import Process
+from deepprooflog.mdp.environment import Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
 from mdp.test_environment import RANDOMS, play

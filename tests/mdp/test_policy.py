@@ -8,9 +8,16 @@ from torch.distributions import Categorical
 
 from deepprooflog.errors import ModelError
 from deepprooflog.logic.program import Program
-from deepprooflog.mdp.environment import FALSE, Actions, Environment, Queries, actions, reset
+from deepprooflog.mdp.environment import (
+    FALSE,
+    Actions,
+    Environment,
+    Process,
+    Queries,
+    actions,
+    reset,
+)
 from deepprooflog.mdp.policy import Policy, draw, entropy, log_prob
-from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
 from deepprooflog.score.embedding.embedding import Embedding

@@ -12,8 +12,7 @@ import torch
 import deepprooflog as dpl
 from deepprooflog.errors import ModelError
 from deepprooflog.learn.run.minibatch import descend
-from deepprooflog.recipes.addition.lenet import lenet
-from deepprooflog.recipes.addition.task import program
+from deepprooflog.recipes.addition.task import lenet, program
 from recipes.small import train_small
 
 IMAGE = torch.zeros(1, 28, 28)

@@ -12,8 +12,8 @@ import pytest
 
 from deepprooflog.errors import DataError
 from deepprooflog.learn.run.folder import open_run
+from deepprooflog.recipes import graph as kg_run
 from deepprooflog.recipes.addition import run as addition_run
-from deepprooflog.recipes.graph import run as kg_run
 from deepprooflog.recipes.tasks import EvaluateOptions
 from fuzz.small_runs import small_runs
 

@@ -17,15 +17,15 @@ import torch
 
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError, ModelError, Stopped
-from deepprooflog.learn.run import checkpoint, lock, loop
+from deepprooflog.learn.run import checkpoint, folder, loop
 from deepprooflog.learn.run.folder import create, open_run, reopen
 from deepprooflog.learn.run.progress import Progress
+from deepprooflog.recipes import graph as kg_run
 from deepprooflog.recipes.addition import run as addition_run
 from deepprooflog.recipes.addition import training
 from deepprooflog.recipes.addition.options import resolve
 from deepprooflog.recipes.addition.task import TASK
 from deepprooflog.recipes.begin import begin
-from deepprooflog.recipes.graph import run as kg_run
 from fuzz.fuzz_checkpoints import same
 from fuzz.small_runs import DIGITS, VILLAGE
 
@@ -268,10 +268,10 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
 def test_what_a_killed_process_leaves_locks_nothing(tmp_path: Path) -> None:
     out = tmp_path / "run"
     out.mkdir()
-    (out / lock.NAME).write_text("1\n")
+    (out / folder.LOCK_NAME).write_text("1\n")
     (out / ".checkpoint.pt.0123abcd.part").write_bytes(b"half")
     with create(out, CONFIG):
-        assert {p.name for p in out.iterdir()} == {"config.json", lock.NAME}
+        assert {p.name for p in out.iterdir()} == {"config.json", folder.LOCK_NAME}
 
 
 def test_a_failed_start_leaves_the_folder_as_it_was(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.learn.run.settings import options_from
-from deepprooflog.recipes.graph.run import train
+from deepprooflog.recipes.graph import train
 from deepprooflog.recipes.tasks import TASKS, EvaluateOptions, QueryOptions
 
 SMALL = {

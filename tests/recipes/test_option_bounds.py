@@ -18,10 +18,9 @@ from deepprooflog.kg.learn.ppo_options import PpoOptions
 from deepprooflog.learn.ppo import Ppo
 from deepprooflog.learn.run.options import limits, option_fields
 from deepprooflog.learn.run.settings import described, values_of
+from deepprooflog.recipes import graph as kg_options
 from deepprooflog.recipes.addition import options as addition_options
-from deepprooflog.recipes.addition.options import AdditionOptions
-from deepprooflog.recipes.addition.training_options import TrainingOptions
-from deepprooflog.recipes.graph import options as kg_options
+from deepprooflog.recipes.addition.options import AdditionOptions, TrainingOptions
 from deepprooflog.recipes.recipe import read_recipe
 
 CLASSES = [

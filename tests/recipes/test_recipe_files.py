@@ -11,7 +11,7 @@ from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.learn.run.options import option_fields
 from deepprooflog.learn.run.settings import assignments, settings
 from deepprooflog.recipes.addition.options import AdditionOptions, resolve
-from deepprooflog.recipes.graph.options import resolve as resolve_graph
+from deepprooflog.recipes.graph import resolve as resolve_graph
 from deepprooflog.recipes.recipe import read_recipe, shipped
 
 # Table 1 of the paper: accuracy, spread, minutes.

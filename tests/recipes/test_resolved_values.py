@@ -14,9 +14,9 @@ import pytest
 
 from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.learn.run.settings import settings, values_of
+from deepprooflog.recipes import graph as kg_options
 from deepprooflog.recipes.addition import options as addition_options
 from deepprooflog.recipes.addition.options import AdditionOptions
-from deepprooflog.recipes.graph import options as kg_options
 from deepprooflog.recipes.recipe import read_recipe, shipped
 
 BEFORE: dict[str, dict[str, Any]] = json.loads(

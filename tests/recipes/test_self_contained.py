@@ -20,7 +20,7 @@ from deepprooflog.kg.model import open_graph_model
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.learn.run.folder import open_run
-from deepprooflog.recipes.graph.run import train
+from deepprooflog.recipes.graph import train
 from deepprooflog.recipes.tasks import TASKS, EvaluateOptions, QueryOptions
 
 SMALL = {

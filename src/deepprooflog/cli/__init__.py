@@ -25,7 +25,7 @@ from deepprooflog.cli import (
     train,
 )
 from deepprooflog.cli.arguments import limits
-from deepprooflog.cli.notices import notices_as_notes
+from deepprooflog.cli.report import notices_as_notes
 from deepprooflog.errors import ProofLogError, Stopped
 from deepprooflog.logic.limits.budget import BudgetExceeded
 from deepprooflog.logic.limits.watch import watched

@@ -6,9 +6,12 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
-from deepprooflog.errors import Inexact, ProofLogError, Rounded
+from deepprooflog.errors import Inexact, Notice, ProofLogError, Rounded
 from deepprooflog.proof.render.text import probability_text
 from deepprooflog.terminal import Own, json_visible
 
@@ -101,3 +104,20 @@ def budget_note(error: ProofLogError, arguments: argparse.Namespace) -> None:
     ]
     exact = "not exact: " if isinstance(error, Inexact) else ""
     note(f"{exact}{error.message}\ntry: a larger {' or '.join(given or ['--max-goals'])}")
+
+
+@contextmanager
+def notices_as_notes() -> Iterator[None]:
+    """While it lasts, every `Notice` is one line `note: …`; other warnings look as before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Notice)
+        usual = warnings.showwarning
+
+        def show(message: Any, category: Any, *place: Any, **more: Any) -> None:
+            if issubclass(category, Notice):
+                note(str(message))
+            else:
+                usual(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 
 from deepprooflog.data.fetch import fetch
-from deepprooflog.data.sources import SOURCES
+from deepprooflog.data.places import SOURCES
 from deepprooflog.errors import ProofLogError
 from deepprooflog.terminal import Screen
 

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from deepprooflog.data.places import cache
-from deepprooflog.data.sources import DataSource, File
+from deepprooflog.data.places import DataSource, File, cache
 from deepprooflog.data.unpack import unpack
 from deepprooflog.data.whole import cannot_write, write_whole
 from deepprooflog.errors import DataError

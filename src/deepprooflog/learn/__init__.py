@@ -2,6 +2,6 @@
 
 from deepprooflog.learn import losses
 from deepprooflog.learn.fitting import fit
-from deepprooflog.learn.results import History, Loss
+from deepprooflog.learn.losses import History, Loss
 
 __all__ = ["History", "Loss", "fit", "losses"]

@@ -17,7 +17,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.learn.gae import gae
 from deepprooflog.learn.on_policy import (
     IterationReport,
     Learner,
@@ -27,7 +26,7 @@ from deepprooflog.learn.on_policy import (
     descend,
     train,
 )
-from deepprooflog.learn.rollout import Rollout
+from deepprooflog.learn.rollout import Rollout, gae
 from deepprooflog.learn.run.options import option
 from deepprooflog.mdp.environment import Environment
 from deepprooflog.mdp.policy import Policy, entropy, log_prob

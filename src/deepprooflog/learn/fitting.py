@@ -23,8 +23,7 @@ from deepprooflog.learn.examples import (
     compile_examples,
     log_probabilities,
 )
-from deepprooflog.learn.losses import Impossible
-from deepprooflog.learn.results import History
+from deepprooflog.learn.losses import History, Impossible
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.model import Model
 from deepprooflog.terminal import Own

@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
+from deepprooflog.learn.losses import History
 from deepprooflog.learn.on_policy import (
     IterationReport,
     Learner,
@@ -28,7 +29,6 @@ from deepprooflog.learn.on_policy import (
     descend,
     train,
 )
-from deepprooflog.learn.results import History
 from deepprooflog.learn.rollout import Rollout
 from deepprooflog.learn.run.options import MOST, option
 from deepprooflog.mdp.environment import Environment

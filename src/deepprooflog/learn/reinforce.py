@@ -33,8 +33,7 @@ from deepprooflog.infer.particles.arena import Arena, ArenaSource, log_mean, pro
 from deepprooflog.infer.particles.prepare import ParticleBatch, arenas
 from deepprooflog.infer.particles.smc import PATIENCE
 from deepprooflog.learn.baseline import MovingAverage, Value
-from deepprooflog.learn.losses import log_complement
-from deepprooflog.learn.results import Loss
+from deepprooflog.learn.losses import Loss, log_complement
 from deepprooflog.learn.smc import paths
 from deepprooflog.model import GoalsLike, Model
 from deepprooflog.score.segments import segment_logsumexp

@@ -21,7 +21,7 @@ from deepprooflog.infer.batches.bank import Select
 from deepprooflog.infer.particles.arena import LookAhead
 from deepprooflog.infer.particles.prepare import Form, ParticleBatch, arenas, prepare
 from deepprooflog.infer.particles.smc import Survivors, smc
-from deepprooflog.learn.results import Loss
+from deepprooflog.learn.losses import Loss
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.model import GoalsLike, Model
 

@@ -13,8 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
-from deepprooflog.mdp.environment import FALSE, Actions
-from deepprooflog.mdp.process import Process
+from deepprooflog.mdp.environment import FALSE, Actions, Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
 from deepprooflog.relational.weigh import log_choices, transitions_of

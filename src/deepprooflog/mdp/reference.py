@@ -18,7 +18,7 @@ from deepprooflog.logic.choice import WeightSource
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import start, successors
-from deepprooflog.mdp.process import Process
+from deepprooflog.mdp.environment import Process
 from deepprooflog.syntax.terms import Atom, Struct, functor_of, is_ground
 
 

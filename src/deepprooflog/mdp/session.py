@@ -26,6 +26,7 @@ from deepprooflog.mdp.environment import (
     Environment,
     FactLogProb,
     Outcome,
+    Process,
     Queries,
     State,
     actions,
@@ -33,7 +34,6 @@ from deepprooflog.mdp.environment import (
     restart,
     step,
 )
-from deepprooflog.mdp.process import Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals
 

@@ -15,11 +15,11 @@ from deepprooflog.kg.model import TASK, open_graph_model
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.proof.tree import Proof
+from deepprooflog.recipes import graph
 from deepprooflog.recipes.addition import options as addition_options
 from deepprooflog.recipes.addition import query as addition_query
 from deepprooflog.recipes.addition import run as addition_run
 from deepprooflog.recipes.addition import task as addition
-from deepprooflog.recipes.graph import run as kg_run
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ TASKS: Mapping[str, TaskKind] = {
         lambda run: addition_run.trained(run)[0].eval(),
     ),
     TASK: TaskKind(
-        GraphOptions, kg_run.train, kg_run.evaluate, kg_run.summary, kg_run.query, kg_run.explain,
+        GraphOptions, graph.train, graph.evaluate, graph.summary, graph.query, graph.explain,
         open_graph_model,
     ),
 }  # fmt: skip

@@ -34,9 +34,9 @@ from deepprooflog.learn.on_policy import IterationReport, Losses
 from deepprooflog.learn.ppo import ppo_learner
 from deepprooflog.learn.rollout import Tally
 from deepprooflog.learn.run import checkpoint
+from deepprooflog.learn.run.curves import Scalars
 from deepprooflog.learn.run.loop import Learned, Loop, Row, Trainer, seeded
 from deepprooflog.learn.run.progress import Progress
-from deepprooflog.learn.run.tensorboard import Scalars
 from deepprooflog.mdp.environment import Environment, Queries
 from deepprooflog.mdp.policy import Policy, process_of
 from deepprooflog.relational.goals import Goals

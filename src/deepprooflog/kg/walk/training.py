@@ -27,10 +27,9 @@ from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
 from deepprooflog.kg.walk.queries import QueryBatch, WalkQueries
 from deepprooflog.kg.walk.rank import rank_open
 from deepprooflog.learn.run import checkpoint
-from deepprooflog.learn.run.descent import Descent
+from deepprooflog.learn.run.descent import Descent, rate
 from deepprooflog.learn.run.loop import Learned, Loop, Row, seeded
 from deepprooflog.learn.run.progress import Progress
-from deepprooflog.learn.run.schedule import rate
 
 CLIP = 1.0
 PACE = 8  # steps that are timed where the time is given instead of the epochs

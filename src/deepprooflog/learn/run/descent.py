@@ -6,8 +6,9 @@ a GPU the steps can be replayed as one CUDA graph, and the host waits for none o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -123,3 +124,22 @@ class Descent(Trainer):
         checkpoint.restore_optimizer(self.optimizer, state["optimizer"])
         self.stream.restore(state["order"])
         self.total, self.count = state["total"], state["count"]
+
+
+RateSchedule = Literal["constant", "cosine", "one-cycle"]
+SCHEDULES: tuple[str, ...] = get_args(RateSchedule)
+
+WARM = {"cosine": 0.05, "one-cycle": 0.3}
+FIRST = {"cosine": 0.0, "one-cycle": 0.04}
+
+
+def rate(schedule: str, share: float) -> float:
+    """What to multiply the learning rate by when `share` of the steps are done."""
+    if schedule == "constant":
+        return 1.0
+    warm, first = WARM[schedule], FIRST[schedule]
+    if share < warm:
+        if schedule == "cosine":
+            return share / warm
+        return first + (1 - first) * (1 - math.cos(math.pi * share / warm)) / 2
+    return (1 + math.cos(math.pi * (share - warm) / (1 - warm))) / 2

@@ -13,7 +13,10 @@ all but the metrics and curves, has a checksum.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -30,7 +33,83 @@ from deepprooflog.data.whole import (
     write_whole,
 )
 from deepprooflog.errors import DataError
-from deepprooflog.learn.run import lock
+
+LOCK_NAME = ".lock"
+_TAKEN = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+_ABSENT = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Within, no other process has the folder; one that another has is refused."""
+    path = folder / LOCK_NAME
+    number = _take(path)
+    try:
+        yield
+    finally:
+        # Still locked: who opened the file meanwhile sees that it is gone and makes another.
+        with suppress(OSError):
+            path.unlink()
+        os.close(number)
+
+
+def _take(path: Path) -> int:
+    while True:
+        try:
+            number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except (OSError, ValueError) as error:
+            raise cannot_write(error, path.parent) from None
+        try:
+            _lock(number)
+        except OSError as error:
+            holder = _holder(number)
+            os.close(number)
+            if error.errno in _TAKEN:
+                raise DataError(
+                    f"another process{holder} trains into this folder", file=str(path.parent),
+                    hint="wait for it, or another --out",
+                ) from None  # fmt: skip
+            raise cannot_write(error, path.parent) from None
+        if _is_at(number, path):
+            with suppress(OSError):
+                os.ftruncate(number, 0)
+                os.write(number, f"{os.getpid()}\n".encode())
+            return number
+        os.close(number)
+
+
+def _lock(number: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in _ABSENT:
+                raise
+            warnings.warn("this file system has no locks: train into it once at a time",
+                          stacklevel=2)  # fmt: skip
+
+
+def _holder(number: int) -> str:
+    try:
+        text = os.pread(number, 20, 0).decode("ascii", "replace").strip()
+    except (OSError, AttributeError):
+        return ""
+    return f" ({text})" if text.isdigit() else ""
+
+
+def _is_at(number: int, path: Path) -> bool:
+    """True when the file that was locked is the one at the path, and not one removed since."""
+    try:
+        return os.path.samestat(os.fstat(number), path.stat())
+    except OSError:
+        return False
+
 
 CONFIG = {"recipe": str, "task": str, "options": dict}
 LEARNED = ("checkpoint.pt", "prior.pt", "prior-training-*.pt", "result.json")
@@ -107,7 +186,7 @@ def create(path: Path, config: Mapping[str, object]) -> Iterator[RunFolder]:
     except (OSError, ValueError) as error:
         raise cannot_write(error, path) from None
     try:
-        with lock.locked(path):
+        with locked(path):
             _check_free(run)
             sweep(path)
             try:
@@ -134,7 +213,7 @@ def _check_free(run: RunFolder) -> None:
             hint="--resume to go on with it, or another --out",
         )
     names = {p.name for p in run.path.iterdir() if not p.name.endswith(PART)}
-    if not names <= {*BESIDE, lock.NAME}:
+    if not names <= {*BESIDE, LOCK_NAME}:
         raise DataError(
             "the folder is not empty and holds no run", file=str(run.path), hint="another --out"
         )
@@ -144,7 +223,7 @@ def _check_free(run: RunFolder) -> None:
 def reopen(path: Path) -> Iterator[RunFolder]:
     """A run to go on with, locked within."""
     run = open_run(path)
-    with lock.locked(path):
+    with locked(path):
         sweep(path)
         yield run
 

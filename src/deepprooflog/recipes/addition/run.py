@@ -31,8 +31,7 @@ from deepprooflog.recipes.addition.task import (
     tensor,
     training_sums,
 )
-from deepprooflog.recipes.addition.training import Training, TrainingTask
-from deepprooflog.recipes.addition.trials import best_start
+from deepprooflog.recipes.addition.training import Training, TrainingTask, best_start
 from deepprooflog.recipes.begin import begin
 from deepprooflog.recipes.recipe import read_recipe
 

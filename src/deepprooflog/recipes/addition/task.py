@@ -30,9 +30,32 @@ from deepprooflog.learn.subgoals import subgoal_log_prob
 from deepprooflog.logic.goal_batch import GoalBatch
 from deepprooflog.logic.program import Program
 from deepprooflog.model import Model
-from deepprooflog.recipes.addition.lenet import lenet, small_net
 from deepprooflog.recipes.addition.options import AdditionOptions
 from deepprooflog.recipes.addition.sums import Ints, Sums, accuracy, consecutive, sum_goals
+
+
+def lenet() -> nn.Sequential:
+    """Logits of the ten digits from pictures [batch, 1, 28, 28]."""
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5), nn.MaxPool2d(2), nn.ReLU(),
+        nn.Conv2d(6, 16, 5), nn.MaxPool2d(2), nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(256, 120), nn.ReLU(),
+        nn.Linear(120, 84), nn.ReLU(),
+        nn.Linear(84, 10),
+    )  # fmt: skip
+
+
+def small_net() -> nn.Sequential:
+    """Logits of the ten digits from pictures [batch, 1, 8, 8]."""
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(128, 64), nn.ReLU(),
+        nn.Linear(64, 10),
+    )  # fmt: skip
+
 
 TASK = "mnist-addition"
 

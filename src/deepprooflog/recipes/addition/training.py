@@ -9,17 +9,17 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import torch
+from torch import nn
 
 from deepprooflog.learn.run.average import Average
 from deepprooflog.learn.run.curves import curves
-from deepprooflog.learn.run.descent import Descent
+from deepprooflog.learn.run.descent import Descent, rate
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.learn.run.loop import Loop
 from deepprooflog.learn.run.minibatch import Objective
 from deepprooflog.learn.run.progress import Progress
-from deepprooflog.learn.run.schedule import rate
 from deepprooflog.model import Model
-from deepprooflog.recipes.addition.training_options import TrainingOptions
+from deepprooflog.recipes.addition.options import TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -136,3 +136,41 @@ def panels(history: list[dict[str, float]]) -> dict[str, dict[str, list[tuple[fl
             "digits": line("validation_digit_accuracy"),
         },
     }
+
+
+def best_start(lesson: TrainingTask, plan: TrainingOptions, tries: int, epochs: int) -> list[float]:
+    """Try initial weights and leave the model with the best after its trial; the last losses."""
+    model = lesson.model
+    losses: list[float] = []
+    best: dict[str, torch.Tensor] = {}
+    model.train()
+    lesson.begin(0.0)
+    for number in range(tries):
+        if number:
+            _restart(model)
+        losses.append(_trial(lesson, plan, epochs))
+        if not number or losses[-1] < min(losses[:-1]):
+            best = {k: v.detach().clone() for k, v in model.state_dict().items()}
+    model.load_state_dict(best)
+    return losses
+
+
+def _restart(model: nn.Module) -> None:
+    for layer in model.modules():
+        reset = getattr(layer, "reset_parameters", None)
+        if reset is not None:
+            reset()
+
+
+def _trial(lesson: TrainingTask, plan: TrainingOptions, epochs: int) -> float:
+    """Train for some epochs at a rate that rises and stays; the mean loss of the last one."""
+    objective = lesson.objective(0.0)
+    size = steps_in_epoch(lesson, plan)
+    steps = epochs * size
+    trainer = descent(
+        lesson,
+        plan,
+        lambda _: objective,
+        lambda done: plan.lr * min(1.0, 4 * (done + 1) / steps),
+    )
+    return Loop(trainer, steps=steps, row_every=size).run().history[-1]["loss"]

@@ -19,10 +19,26 @@ from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.training import check_options, train_model
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.recipes.begin import begin
-from deepprooflog.recipes.graph.options import resolve
 
 if TYPE_CHECKING:
     from deepprooflog.recipes.tasks import EvaluateOptions, QueryOptions
+
+
+from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.recipes.recipe import Recipe, resolve_options
+
+
+def resolve(
+    recipe: Recipe, given: Mapping[str, object], kept: Mapping[str, object] | None = None
+) -> GraphOptions:
+    """A recipe's options, then those that a run kept, then those given.
+
+    >>> from deepprooflog.recipes.recipe import read_recipe
+    >>> resolve(read_recipe("family-rotate"), {"prior.lr": "0.1"}).prior.kind
+    'rotate'
+    """
+    return resolve_options(GraphOptions, recipe, given, kept)
+
 
 # What a resumed run may be given anew: where it runs, not what it computes.
 PLACES = ("device", "threads", "evaluation.test_size")
