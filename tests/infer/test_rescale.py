@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deepprooflog as dpl
-from deepprooflog.logic.fraction import log_fraction
+from deepprooflog.syntax.numerals import log_fraction
 
 TEN = math.log(10)
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import deepprooflog as dpl
 from deepprooflog.cli import main
 from deepprooflog.logic.clause import Constant
-from deepprooflog.logic.fraction import fraction_text, log_fraction
 from deepprooflog.logic.labels import parse_label
+from deepprooflog.syntax.numerals import fraction_text, log_fraction
 from deepprooflog.syntax.reader import read_term
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 
-import deepprooflog.logic.head as head_module
+import deepprooflog.logic.unify as head_module
 import deepprooflog.logic.unify as unify_module
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.solver import dispatch

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from deepprooflog.logic.clause import Clause, instantiate
 from deepprooflog.logic.goal import Interner
-from deepprooflog.logic.head import enter
 from deepprooflog.logic.load import make_clause
 from deepprooflog.logic.query import parse_query
-from deepprooflog.logic.unify import Trail, undo, unify
+from deepprooflog.logic.unify import Trail, enter, undo, unify
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Float, Slot, Struct, Term, Var, args_of, struct
 from logic.stepping import goal_text

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias, TypedDict, final
 
-from deepprooflog.logic.fraction import fraction_text, log_fraction
+from deepprooflog.syntax.numerals import fraction_text, log_fraction
 from deepprooflog.syntax.operators import Operators
 from deepprooflog.syntax.sharing import variables_once
 from deepprooflog.syntax.terms import (

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.clause import Bernoulli, Constant, Label, Neural, Trainable
-from deepprooflog.logic.fraction import approximation
+from deepprooflog.syntax.numerals import approximation
 from deepprooflog.syntax.terms import (
     NIL,
     Atom,

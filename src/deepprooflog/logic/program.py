@@ -150,7 +150,7 @@ class Program:
     def reaches_choice(self, functor: Functor) -> bool:
         """True when a call may come upon a labelled or neural predicate."""
         if self._reaching is None:
-            from deepprooflog.logic.analysis.reach import reaching
+            from deepprooflog.logic.analysis.exclusive import reaching
 
             self._reaching = reaching(self.predicates)
         return functor in self._reaching
@@ -171,7 +171,7 @@ class Program:
         >>> program.nests([Atom("p")]), program.nests([Atom("q")])
         (True, False)
         """
-        from deepprooflog.logic.analysis.reach import mentioned, nesting
+        from deepprooflog.logic.analysis.exclusive import mentioned, nesting
 
         if self._nesting is None:
             self._nesting = nesting(self.predicates)
@@ -187,7 +187,7 @@ class Program:
         """
         if not self.tabled:
             return None
-        from deepprooflog.logic.analysis.reach import callers_of, mentioned
+        from deepprooflog.logic.analysis.exclusive import callers_of, mentioned
 
         if self._tabling is None:
             self._tabling = {f: callers_of([f], self.predicates) for f in self.tabled}

@@ -24,21 +24,21 @@ from deepprooflog.logic.body_order import bound_first
 from deepprooflog.logic.builtins import is_builtin
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Bernoulli, Clause, Constant, Frame, Neural, instantiate
-from deepprooflog.logic.control import open_control, opens
+from deepprooflog.logic.control_steps import (
+    cut_around_choice,
+    labels_exceed_one,
+    not_callable,
+    open_control,
+    opens,
+    two_networks,
+    unbound_input,
+)
 from deepprooflog.logic.goal import Goal, Interner, enter_goal
-from deepprooflog.logic.head import enter
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.long_body import LONG
 from deepprooflog.logic.program import Predicate, PredicateKind, Program
 from deepprooflog.logic.solver.solver import Solver, unknown_predicate
-from deepprooflog.logic.step_errors import (
-    cut_around_choice,
-    labels_exceed_one,
-    not_callable,
-    two_networks,
-    unbound_input,
-)
-from deepprooflog.logic.unify import Trail, undo, unify
+from deepprooflog.logic.unify import Trail, enter, undo, unify
 from deepprooflog.syntax.terms import (
     Functor,
     Struct,

@@ -28,9 +28,9 @@ from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.clause import Clause, Trainable, at
-from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.score.edges import edge_table
+from deepprooflog.syntax.numerals import log_fraction
 from deepprooflog.syntax.terms import Term, is_ground
 
 TOLERANCE = 1e-9

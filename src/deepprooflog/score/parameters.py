@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError, Notice
 from deepprooflog.logic.clause import Clause, at, clause_text
-from deepprooflog.logic.fraction import log_fraction
 from deepprooflog.logic.program import Program
 from deepprooflog.score.fixed import LabelGroup, trainable_groups
 from deepprooflog.score.network import capturing
 from deepprooflog.score.segments import segment_logsumexp
+from deepprooflog.syntax.numerals import log_fraction
 
 # Under this name a state dict holds the text of the trainable clauses.
 CLAUSES = "clauses"

@@ -24,11 +24,10 @@ from deepprooflog.graph.unfold.pattern import Fill, leave, reveal, tops_of
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.goal import Goal, Interner, rename
-from deepprooflog.logic.head import enter
 from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
 from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.logic.resolve import successors
-from deepprooflog.logic.unify import Trail, undo
+from deepprooflog.logic.unify import Trail, enter, undo
 from deepprooflog.syntax.terms import Functor, Term, Var, args_of, deref, functor_of, variables
 
 if TYPE_CHECKING:

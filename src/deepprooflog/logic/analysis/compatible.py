@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from deepprooflog.errors import ProofLogError
-from deepprooflog.logic.builtins.typetest import TESTS
+from deepprooflog.logic.builtins.type_checks import TESTS
 from deepprooflog.logic.solver.arithmetic import Number, evaluate
 from deepprooflog.syntax.terms import (
     NIL,

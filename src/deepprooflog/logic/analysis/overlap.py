@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 from deepprooflog.errors import ProofLogError
 from deepprooflog.logic.analysis.compatible import comparisons_hold, types_hold, value_of
-from deepprooflog.logic.analysis.exclusive import by_first_argument, weighs_one_at_most
-from deepprooflog.logic.analysis.reach import mentioned
+from deepprooflog.logic.analysis.exclusive import by_first_argument, mentioned, weighs_one_at_most
 from deepprooflog.logic.body import CUT, conjunction, has_nested_cut
 from deepprooflog.logic.clause import (
     Bernoulli,
@@ -31,11 +30,10 @@ from deepprooflog.logic.clause import (
     clause_text,
     instantiate,
 )
-from deepprooflog.logic.head import enter
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Predicate, PredicateKind, Program
 from deepprooflog.logic.solver.solver import Solver
-from deepprooflog.logic.unify import Trail, undo, unify
+from deepprooflog.logic.unify import Trail, enter, undo, unify
 from deepprooflog.syntax.terms import (
     CONS,
     Float,

@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from deepprooflog.logic.builtins import (  # noqa: F401 (imported for their registrations)
-    aggregates,
-    arithmetic,
     atoms,
-    characters,
-    compare,
     control,
     flags,
     format,
-    grammar,
-    integers,
-    lambdas,
     lists,
+    numbers,
     output,
     reflection,
     refused,
     solutions,
     sorting,
-    strings,
     terms,
+    text,
     type_checks,
-    typetest,
 )
 from deepprooflog.logic.builtins.registry import CONTROL, DET, NONDET, PROTECTED, TRANSPARENT
 from deepprooflog.logic.solver.library import library_clauses, library_functors

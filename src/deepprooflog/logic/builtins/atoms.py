@@ -1,16 +1,16 @@
-"""Atoms as text: atom_length/2, atom_concat/3, sub_atom/5, atomic_list_concat/3, term_to_atom/2."""
+"""Atoms and strings: lengths, concatenation, parts, conversions, split_string/4, term_to_atom/2."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from deepprooflog.errors import SyntaxProblem
-from deepprooflog.logic.builtins.integers import require_integer
+from deepprooflog.logic.builtins.numbers import require_integer
 from deepprooflog.logic.builtins.output import shown
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
 from deepprooflog.logic.builtins.substrings import Make, concatenations, substrings
 from deepprooflog.logic.builtins.terms import require_list
-from deepprooflog.logic.builtins.text import any_text, atomic_text, require_text
+from deepprooflog.logic.builtins.text import any_text, atomic_text, chars, codes, require_text
 from deepprooflog.logic.limits.room import require_text as require_length
 from deepprooflog.logic.solver.iso_errors import (
     domain_error,
@@ -110,3 +110,75 @@ def parse(m: Machine, text: str) -> Term:
         return read_term(text, m.operators, flags=flags, end_optional=True).term
     except SyntaxProblem as problem:
         raise syntax_error("cannot_read", problem.message) from None
+
+
+@det("atom_string", 2)
+def atom_string(m: Machine, args: Any) -> bool:
+    if type(deref(args[0])) is not Var:
+        return m.unify(args[1], Str(any_text(args[0]))) or _same_text(args)
+    return m.unify(args[0], Atom(any_text(args[1])))
+
+
+def _same_text(args: Any) -> bool:
+    return type(deref(args[1])) is not Var and any_text(args[0]) == any_text(args[1])
+
+
+@det("string_to_atom", 2)
+def string_to_atom(m: Machine, args: Any) -> bool:
+    if type(deref(args[0])) is not Var:
+        return m.unify(args[1], Atom(any_text(args[0])))
+    return m.unify(args[0], Str(any_text(args[1])))
+
+
+@det("string_chars", 2)
+def string_chars(m: Machine, args: Any) -> bool:
+    if type(deref(args[0])) is not Var:
+        return m.unify(args[1], chars(any_text(args[0])))
+    return m.unify(args[0], Str(any_text(args[1])))
+
+
+@det("string_codes", 2)
+def string_codes(m: Machine, args: Any) -> bool:
+    if type(deref(args[0])) is not Var:
+        return m.unify(args[1], codes(any_text(args[0])))
+    return m.unify(args[0], Str(any_text(args[1])))
+
+
+@nondet("string_concat", 3)
+def string_concat(m: Machine, args: Any) -> Solutions:
+    return (yield from concatenations(m, args, Str, "atomic"))
+
+
+@nondet("sub_string", 5)
+def sub_string(m: Machine, args: Any) -> Solutions:
+    return (yield from substrings(m, args, Str, "string"))
+
+
+@det("string_upper", 2)
+def string_upper(m: Machine, args: Any) -> bool:
+    return m.unify(args[1], Str(any_text(args[0]).upper()))
+
+
+@det("string_lower", 2)
+def string_lower(m: Machine, args: Any) -> bool:
+    return m.unify(args[1], Str(any_text(args[0]).lower()))
+
+
+@det("split_string", 4)
+def split_string(m: Machine, args: Any) -> bool:
+    text, separators, padding = (any_text(a) for a in args[:3])
+    text = text.strip(padding) if padding else text
+    parts: list[str] = []
+    at, size = 0, len(text)
+    while True:
+        # Padding goes before the next separator is looked for: adjacent ones that are also
+        # padding count as one.
+        while at < size and text[at] in padding:
+            at += 1
+        end = at
+        while end < size and text[end] not in separators:
+            end += 1
+        parts.append(text[at:end].rstrip(padding) if padding else text[at:end])
+        if end == size:
+            return m.unify(args[3], make_list([Str(p) for p in parts]))
+        at = end + 1

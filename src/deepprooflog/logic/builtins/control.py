@@ -1,4 +1,4 @@
-"""Control: conjunction, disjunction, if-then-else, cut, negation, call/N, catch and throw."""
+"""Control: `,`, `;`, `->`, cut, negation, call/N, catch, throw, phrase/2,3, lambdas `X>>Body`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import Any
 from deepprooflog.errors import PrologError
 from deepprooflog.logic.body import as_goal
 from deepprooflog.logic.builtins.registry import Solutions, control, det, holds_goals, nondet
-from deepprooflog.logic.solver.iso_errors import ERROR, instantiation_error, short_text, type_error
+from deepprooflog.logic.builtins.terms import require_list, require_partial_list
+from deepprooflog.logic.solver.iso_errors import (
+    ERROR,
+    domain_error,
+    instantiation_error,
+    short_text,
+    type_error,
+)
 from deepprooflog.logic.solver.machine import (
     CUT_SITE,
     LEAVE_CATCH,
@@ -17,7 +24,19 @@ from deepprooflog.logic.solver.machine import (
     Site,
     copy_term,
 )
-from deepprooflog.syntax.terms import COMMA, Atom, Functor, Struct, Term, Var, deref
+from deepprooflog.syntax.dcg import body_goal
+from deepprooflog.syntax.terms import (
+    COMMA,
+    CURLY,
+    Atom,
+    Functor,
+    Str,
+    Struct,
+    Term,
+    Var,
+    deref,
+    iter_list,
+)
 
 IF = Functor("->", 2)
 SOFT_IF = Functor("*->", 2)
@@ -203,3 +222,72 @@ def fail(m: Machine, args: Any) -> bool:
 def repeat(m: Machine, args: Any) -> Solutions:
     while True:
         yield
+
+
+@det("$phrase", 4)
+def phrase_goal(m: Machine, args: Any) -> bool:
+    """`'$phrase'(Body, List, Rest, Goal)`"""
+    body = deref(args[0])
+    if type(body) is Var:
+        raise instantiation_error("the grammar body is not bound")
+    if type(body) not in (Atom, Struct, Str):
+        raise type_error("callable", body)
+    require_partial_list(args[1])
+    require_partial_list(args[2])
+    try:
+        goal = body_goal(body, args[1], args[2])
+    except PrologError as error:
+        error.term = Struct(ERROR, (error.term, Var()))  # type: ignore[arg-type]
+        raise
+    return m.unify(args[3], goal)
+
+
+_LAMBDA = Functor(">>", 2)
+_SHARED = Functor("/", 2)
+_COPIED = Functor("$copied", 3)
+
+
+@det("$lambda", 4)
+def apply_lambda(m: Machine, args: Any) -> bool:
+    """`'$lambda'(Parameters, Body, Arguments, Goal)`"""
+    parameters, body = deref(args[0]), args[1]
+    given = list(iter_list(args[2]))
+    shared: Term = Atom("{}")
+    if type(parameters) is Var:
+        raise instantiation_error("the parameters of a lambda are not bound")
+    if type(parameters) is Struct and parameters.functor is _SHARED:
+        shared, parameters = _require_shared(parameters.args[0]), deref(parameters.args[1])
+    require_list(parameters)
+    own, copied = _copy(m, shared, parameters, body)
+    formal = require_list(own)
+    if len(formal) > len(given):
+        raise domain_error("lambda_parameters", Struct(_LAMBDA, (args[0], body)))
+    for parameter, argument in zip(formal, given, strict=False):
+        if not m.unify(parameter, argument):
+            return False
+    return m.unify(args[3], add_arguments(copied, tuple(given[len(formal) :])))
+
+
+@det("$shared", 4)
+def apply_shared(m: Machine, args: Any) -> bool:
+    """`'$shared'({Variables}, Body, Arguments, Goal)`"""
+    shared = _require_shared(args[0])
+    _, copied = _copy(m, shared, Atom("[]"), args[1])
+    return m.unify(args[3], add_arguments(copied, tuple(iter_list(args[2]))))
+
+
+def _require_shared(term: Term) -> Term:
+    term = deref(term)
+    if type(term) is Var:
+        raise instantiation_error("the shared variables of a lambda are not bound")
+    if term is Atom("{}") or (type(term) is Struct and term.functor is CURLY):
+        return term
+    raise type_error("lambda_free", term)
+
+
+def _copy(m: Machine, shared: Term, parameters: Term, body: Term) -> tuple[Term, Term]:
+    """Parameters and body with variables of their own, except those shared."""
+    copied = copy_term(Struct(_COPIED, (shared, parameters, body)))
+    assert type(copied) is Struct
+    m.unify(copied.args[0], shared)
+    return copied.args[1], copied.args[2]

@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from deepprooflog.errors import PrologError
-from deepprooflog.logic.builtins.columns import Columns
-from deepprooflog.logic.builtins.output import LONGEST, emit, shown
+from deepprooflog.logic.builtins.output import LONGEST, Columns, emit, shown
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.text import any_text, atomic_text, chars, codes, list_text
 from deepprooflog.logic.solver.arithmetic import evaluate, number_term

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from deepprooflog.logic.builtins.integers import require_integer
+from deepprooflog.logic.builtins.numbers import require_integer
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
 from deepprooflog.logic.builtins.terms import require_list
 from deepprooflog.logic.limits.room import CELL, require_room

@@ -10,7 +10,7 @@ from typing import Any
 
 from deepprooflog.errors import PrologError
 from deepprooflog.logic.body import as_goal
-from deepprooflog.logic.builtins.integers import require_integer
+from deepprooflog.logic.builtins.numbers import require_integer
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.solver.iso_errors import (
     domain_error,

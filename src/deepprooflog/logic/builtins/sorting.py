@@ -1,4 +1,4 @@
-"""Sorting by the standard order: msort/2, sort/2,4, predsort's cousins, keysort/2, sets."""
+"""Unification, comparison and sorting of terms: =/2, ==/2, compare/3, msort/2, sort/2,4, sets."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from deepprooflog.logic.builtins.registry import det
 from deepprooflog.logic.builtins.terms import require_list, require_partial_list
+from deepprooflog.logic.clause import abstract
 from deepprooflog.logic.solver.iso_errors import (
     domain_error,
     instantiation_error,
@@ -15,13 +16,86 @@ from deepprooflog.logic.solver.iso_errors import (
     type_error,
 )
 from deepprooflog.logic.solver.machine import Machine
+from deepprooflog.logic.solver.standard_order import compare as standard_order
 from deepprooflog.logic.solver.standard_order import (
-    compare,
     note_ages,
     sorted_terms,
     without_duplicates,
 )
+from deepprooflog.logic.unify import undo, unify
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, make_list, struct
+
+_RESULTS = {-1: Atom("<"), 0: Atom("="), 1: Atom(">")}
+
+
+@det("=", 2, iso=True)
+def equals(m: Machine, args: Any) -> bool:
+    return m.unify(args[0], args[1])
+
+
+@det("\\=", 2, iso=True)
+def not_unifiable(m: Machine, args: Any) -> bool:
+    mark = len(m.trail)
+    done = m.unify(args[0], args[1])
+    undo(m.trail, mark)
+    return not done
+
+
+@det("unify_with_occurs_check", 2, iso=True)
+def unify_soundly(m: Machine, args: Any) -> bool:
+    return unify(args[0], args[1], m.trail, True)
+
+
+@det("==", 2, iso=True)
+def identical(m: Machine, args: Any) -> bool:
+    return standard_order(args[0], args[1], m.ages) == 0
+
+
+@det("\\==", 2, iso=True)
+def not_identical(m: Machine, args: Any) -> bool:
+    return standard_order(args[0], args[1], m.ages) != 0
+
+
+@det("=@=", 2)
+def variants(m: Machine, args: Any) -> bool:
+    return bool(abstract(args[0], {}) == abstract(args[1], {}))
+
+
+@det("\\=@=", 2)
+def not_variants(m: Machine, args: Any) -> bool:
+    return not variants(m, args)
+
+
+@det("@<", 2, iso=True)
+def before(m: Machine, args: Any) -> bool:
+    return standard_order(args[0], args[1], m.ages) < 0
+
+
+@det("@>", 2, iso=True)
+def after(m: Machine, args: Any) -> bool:
+    return standard_order(args[0], args[1], m.ages) > 0
+
+
+@det("@=<", 2, iso=True)
+def not_after(m: Machine, args: Any) -> bool:
+    return standard_order(args[0], args[1], m.ages) <= 0
+
+
+@det("@>=", 2, iso=True)
+def not_before(m: Machine, args: Any) -> bool:
+    return standard_order(args[0], args[1], m.ages) >= 0
+
+
+@det("compare", 3, iso=True)
+def compare(m: Machine, args: Any) -> bool:
+    wanted = deref(args[0])
+    if type(wanted) is not Var:
+        if type(wanted) is not Atom:
+            raise type_error("atom", wanted)
+        if wanted not in _RESULTS.values():
+            raise domain_error("order", wanted)
+    return m.unify(wanted, _RESULTS[standard_order(args[1], args[2], m.ages)])
+
 
 _PAIR = Functor("-", 2)
 _ORDERS = {"@<": (1, True), "@=<": (1, False), "@>": (-1, True), "@>=": (-1, False)}
@@ -31,7 +105,7 @@ def _by(m: Machine, keys: Sequence[Term], sign: int = 1) -> Callable[[int], Any]
     """A sort key for positions: the standard order of the keys there."""
 
     def difference(i: int, j: int) -> int:
-        return sign * compare(keys[i], keys[j], m.ages)
+        return sign * standard_order(keys[i], keys[j], m.ages)
 
     return cmp_to_key(difference)
 
@@ -70,7 +144,7 @@ def sort_by(m: Machine, args: Any) -> bool:
     found: list[Term] = []
     last: Term | None = None
     for by, item in (keyed[i] for i in places):
-        if unique and last is not None and compare(by, last, m.ages) == 0:
+        if unique and last is not None and standard_order(by, last, m.ages) == 0:
             continue
         last = by
         found.append(item)
@@ -111,7 +185,7 @@ def list_to_set(m: Machine, args: Any) -> bool:
     first: list[int] = []
     last: Term | None = None
     for i in sorted(range(len(items)), key=_by(m, items)):
-        if last is None or compare(items[i], last, m.ages):
+        if last is None or standard_order(items[i], last, m.ages):
             first.append(i)
             last = items[i]
     return m.unify(args[1], make_list([items[i] for i in sorted(first)]))

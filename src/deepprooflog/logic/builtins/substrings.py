@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from deepprooflog.logic.builtins.integers import require_integer
+from deepprooflog.logic.builtins.numbers import require_integer
 from deepprooflog.logic.builtins.registry import Solutions
 from deepprooflog.logic.builtins.text import atomic_text, require_text
 from deepprooflog.logic.limits.room import require_text as require_length

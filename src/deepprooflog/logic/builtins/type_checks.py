@@ -1,4 +1,4 @@
-"""Types that an argument must have: must_be/2 and is_of_type/2, with the types of SWI-Prolog."""
+"""Types: var/1, atom/1 and the rest; must_be/2 and is_of_type/2, with the types of SWI-Prolog."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from deepprooflog.errors import PrologError
-from deepprooflog.logic.builtins.registry import det
+from deepprooflog.logic.builtins.registry import Test, det
 from deepprooflog.logic.builtins.text import MAX_CODE
-from deepprooflog.logic.builtins.typetest import TESTS
 from deepprooflog.logic.solver.arithmetic import evaluate
 from deepprooflog.logic.solver.iso_errors import (
     domain_error,
@@ -25,6 +24,7 @@ from deepprooflog.syntax.terms import (
     Atom,
     Float,
     Functor,
+    Slot,
     Str,
     Struct,
     Term,
@@ -35,7 +35,42 @@ from deepprooflog.syntax.terms import (
     iter_list,
     list_tail,
     struct,
+    variables,
 )
+
+_ATOMIC = frozenset({Atom, int, Float, Str, Slot})
+
+
+def _test(holds: Callable[[Term], bool]) -> Test:
+    def test(m: Machine, args: Any) -> bool:
+        return holds(deref(args[0]))
+
+    return test
+
+
+TESTS: dict[str, Callable[[Term], bool]] = {
+    "var": lambda t: type(t) is Var,
+    "nonvar": lambda t: type(t) is not Var,
+    "atom": lambda t: type(t) is Atom,
+    "number": lambda t: type(t) is int or type(t) is Float,
+    "integer": lambda t: type(t) is int,
+    "float": lambda t: type(t) is Float,
+    "atomic": lambda t: type(t) in _ATOMIC,
+    "compound": lambda t: type(t) is Struct,
+    "callable": lambda t: type(t) is Atom or type(t) is Struct,
+    "is_list": lambda t: list_tail(t) is NIL,
+    "string": lambda t: type(t) is Str,
+    "ground": lambda t: is_ground(t) or not variables(t),
+    "acyclic_term": is_acyclic,
+    "cyclic_term": lambda t: not is_acyclic(t),
+}
+
+# The library's own additions, which a program may redefine.
+_NOT_ISO = frozenset({"is_list", "string", "cyclic_term"})
+
+for _name, _holds in TESTS.items():
+    det(_name, 1, iso=_name not in _NOT_ISO)(_test(_holds))
+
 
 _PAIR = Functor("-", 2)
 _BETWEEN = Functor("between", 2)

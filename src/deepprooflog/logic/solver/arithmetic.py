@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from deepprooflog.logic.limits.long_integers import (
+from deepprooflog.logic.limits.room import (
     LONG,
     SMALL,
     common_divisor,

@@ -18,8 +18,7 @@ from deepprooflog.logic.builtins import CONTROL, DET, NONDET, PROTECTED, TRANSPA
 from deepprooflog.logic.builtins.registry import QUICK
 from deepprooflog.logic.clause import Clause, Neural, at
 from deepprooflog.logic.index import Entries
-from deepprooflog.logic.solver.dispatch import indexed
-from deepprooflog.logic.solver.interpret import interpreted
+from deepprooflog.logic.solver.dispatch import indexed, interpreted
 from deepprooflog.logic.solver.iso_errors import ERROR, UnknownPredicate, indicator
 from deepprooflog.logic.solver.library import library_clauses
 from deepprooflog.logic.solver.machine import Args, Continuation, Machine, Origin, Run, Site

@@ -1,4 +1,4 @@
-"""Relations between integers: between/3, succ/2, plus/3, divmod/4."""
+"""Numbers: is/2, arithmetic comparison, between/3, succ/2, plus/3, divmod/4."""
 
 from __future__ import annotations
 
@@ -6,10 +6,46 @@ import itertools
 from typing import Any
 
 from deepprooflog.logic.builtins.registry import Solutions, det, nondet
-from deepprooflog.logic.solver.arithmetic import floor_quotient, modulo
+from deepprooflog.logic.solver.arithmetic import evaluate, floor_quotient, modulo, number_term
 from deepprooflog.logic.solver.iso_errors import domain_error, instantiation_error, type_error
 from deepprooflog.logic.solver.machine import Machine
 from deepprooflog.syntax.terms import Atom, Term, Var, deref
+
+
+@det("is", 2, iso=True)
+def is_(m: Machine, args: Any) -> bool:
+    return m.unify(args[0], number_term(evaluate(args[1])))
+
+
+@det("=:=", 2, iso=True)
+def equal(m: Machine, args: Any) -> bool:
+    return evaluate(args[0]) == evaluate(args[1])
+
+
+@det("=\\=", 2, iso=True)
+def not_equal(m: Machine, args: Any) -> bool:
+    return evaluate(args[0]) != evaluate(args[1])
+
+
+@det("<", 2, iso=True)
+def less(m: Machine, args: Any) -> bool:
+    return evaluate(args[0]) < evaluate(args[1])
+
+
+@det(">", 2, iso=True)
+def greater(m: Machine, args: Any) -> bool:
+    return evaluate(args[0]) > evaluate(args[1])
+
+
+@det("=<", 2, iso=True)
+def at_most(m: Machine, args: Any) -> bool:
+    return evaluate(args[0]) <= evaluate(args[1])
+
+
+@det(">=", 2, iso=True)
+def at_least(m: Machine, args: Any) -> bool:
+    return evaluate(args[0]) >= evaluate(args[1])
+
 
 _INFINITE = (Atom("inf"), Atom("infinite"))
 
