@@ -12,18 +12,6 @@ from importlib import import_module
 from typing import NoReturn
 
 from deepprooflog import __version__
-from deepprooflog.cli import (
-    answers,
-    demo,
-    evaluate,
-    explain,
-    mine,
-    prob,
-    prove,
-    query,
-    solve,
-    train,
-)
 from deepprooflog.cli.arguments import limits
 from deepprooflog.cli.report import notices_as_notes
 from deepprooflog.errors import ProofLogError, Stopped
@@ -31,7 +19,10 @@ from deepprooflog.logic.limits.budget import BudgetExceeded
 from deepprooflog.logic.limits.watch import watched
 from deepprooflog.terminal import Screen, visible
 
-COMMANDS = (prob, answers, solve, prove, mine, train, evaluate, query, explain, demo)
+# Each is a module beside this one.
+COMMANDS = (
+    "prob", "answers", "solve", "prove", "mine", "train", "evaluate", "query", "explain", "demo",
+)  # fmt: skip
 
 EPILOG = """\
 example:
@@ -49,8 +40,8 @@ class CommandParser(argparse.ArgumentParser):
         super().error(visible(message, keep=""))
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line as one argparse tree."""
+def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The command line as one argparse tree, with the commands of these names."""
     root = CommandParser(
         prog="dprl",
         description="Stochastic logic programs: probabilities, answers and the proofs behind them.",
@@ -63,15 +54,17 @@ def parser() -> argparse.ArgumentParser:
         help="the version, and nothing else",
     )  # fmt: skip
     commands = root.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add_parser(commands)
+    for name in names:
+        import_module(f"deepprooflog.cli.{name}").add_parser(commands)
     return root
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status; what the user got wrong is one message and a 2."""
+    given = sys.argv[1:] if argv is None else argv
+    asked = [name for name in given[:1] if name in COMMANDS]
     with screens():
-        arguments = parser().parse_args(argv)
+        arguments = parser(asked or COMMANDS).parse_args(given)
         return _status(arguments)
 
 

@@ -6,7 +6,14 @@ import argparse
 import math
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, add_budget, budget, command, program_and_query
+from deepprooflog.cli.arguments import (
+    Commands,
+    add_budget,
+    add_program,
+    budget,
+    command,
+    program_and_query,
+)
 from deepprooflog.errors import Inexact
 from deepprooflog.logic.answers import probability
 
@@ -21,6 +28,7 @@ log_probabilities {text: log} are there for answers too improbable for a float
 
 def add_parser(commands: Commands) -> None:
     parser = command(commands, "answers", "every answer with its probability", EXAMPLE)
+    add_program(parser)
     add_budget(parser, "goals")
     parser.set_defaults(run=run, needs="deepprooflog.api")
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from deepprooflog.device import DEVICES
 from deepprooflog.errors import ProgramError, SyntaxProblem
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """A command's parser, with the arguments that every command has."""
+    """A command's parser, with the argument that every command has."""
     parser = commands.add_parser(
         name,
         help=summary,
@@ -33,10 +34,23 @@ def command(commands: Commands, name: str, summary: str, example: str) -> argpar
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="a Prolog program (UTF-8)")
-    parser.add_argument("query", metavar="QUERY", help="a goal, quoted for the shell: 's(X)'")
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
     return parser
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """A program, and a question to it."""
+    parser.add_argument("file", metavar="FILE", help="a Prolog program (UTF-8)")
+    parser.add_argument("query", metavar="QUERY", help="a goal, quoted for the shell: 's(X)'")
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """A trained run, where it is asked and on what data, with a budget."""
+    parser.add_argument("run_folder", metavar="RUN", help="a folder that dprl train wrote")
+    parser.add_argument("--device", choices=DEVICES, help="default: the run's own")
+    parser.add_argument("--data", metavar="DATA", help="default: the run's own")
+    add_limits(parser)
+    parser.set_defaults(needs="deepprooflog.recipes.tasks")
 
 
 def add_budget(parser: argparse.ArgumentParser, counts: str) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands
+from deepprooflog.cli.arguments import Commands, command
 
 EXAMPLE = """\
-example:
   dprl demo
 
 Programs, grammars, a Markov model, and a network that learns to read digits from sums alone; about
@@ -18,15 +17,7 @@ sum_accuracy_after, proof, seconds}, with the showcase itself on standard error
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "demo",
-        help="the showcase, in about a minute",
-        description="The showcase, in about a minute.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
+    parser = command(commands, "demo", "the showcase, in about a minute", EXAMPLE)
     parser.set_defaults(run=run)
 
 

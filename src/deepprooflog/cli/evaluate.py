@@ -6,12 +6,10 @@ import argparse
 from pathlib import Path
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, add_limits, positive_integer
+from deepprooflog.cli.arguments import Commands, add_run, command, positive_integer
 from deepprooflog.cli.explain import show
-from deepprooflog.device import DEVICES
 
 EXAMPLE = """\
-example:
   dprl evaluate runs/addition --json
   dprl evaluate runs/family --protocol sampled --negatives 100
   dprl evaluate runs/family --protocol full
@@ -26,17 +24,8 @@ digit_accuracy, test_sums, regroupings, seconds}; accuracies are shares between 
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "evaluate",
-        help="test a trained run",
-        description="Test a trained run.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("run_folder", metavar="RUN", help="a folder that dprl train wrote")
-    parser.add_argument("--device", choices=DEVICES, help="default: the run's own")
-    parser.add_argument("--data", metavar="DATA", help="default: the run's own")
+    parser = command(commands, "evaluate", "test a trained run", EXAMPLE)
+    add_run(parser)
     parser.add_argument(
         "--protocol",
         choices=("sampled", "full"),
@@ -55,9 +44,7 @@ def add_parser(commands: Commands) -> None:
         help="also give the N best proofs of every test triple",
     )  # fmt: skip
     parser.add_argument("--seed", metavar="N", type=int, help="of the negatives; default: 0")
-    parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
-    add_limits(parser)
-    parser.set_defaults(run=run, needs="deepprooflog.recipes.tasks")
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

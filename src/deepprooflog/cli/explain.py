@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, add_limits, positive_integer
-from deepprooflog.device import DEVICES
+from deepprooflog.cli.arguments import Commands, add_run, command, positive_integer
 
 if TYPE_CHECKING:
     from deepprooflog.kg.prove.answers import Answer
 
 EXAMPLE = """\
-example:
   dprl explain runs/family 'uncle(2266, 2252)' --proofs 3
 
 Proofs by clauses come first, then those that believe the prior, each most probable first. Every
@@ -25,24 +23,13 @@ alone, evidence the facts that the prior weighs beside the embedding's score
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "explain",
-        help="why a trained run holds a triple true",
-        description="Why a trained run holds a triple true.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("run_folder", metavar="RUN", help="a folder that dprl train wrote")
+    parser = command(commands, "explain", "why a trained run holds a triple true", EXAMPLE)
+    add_run(parser)
     parser.add_argument("query", metavar="TRIPLE", help="a ground triple, quoted for the shell")
     parser.add_argument(
         "--proofs", metavar="N", type=positive_integer, default=1, help="default: the best one"
     )
-    parser.add_argument("--device", choices=DEVICES, help="default: the run's own")
-    parser.add_argument("--data", metavar="DATA", help="default: the run's own")
-    parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
-    add_limits(parser)
-    parser.set_defaults(run=run, needs="deepprooflog.recipes.tasks")
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

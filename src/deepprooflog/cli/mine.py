@@ -10,14 +10,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, positive_integer, positive_seconds
+from deepprooflog.cli.arguments import Commands, command, positive_integer, positive_seconds
 from deepprooflog.errors import DataError, Stopped
 
 if TYPE_CHECKING:
     from deepprooflog.kg.data.rules import Rule, Rules
 
 EXAMPLE = """\
-example:
   dprl mine village -o rules.pl
   dprl mine FOLDER -o rules.tsv --form anyburl --seconds 60 --min-confidence 0.3
   dprl train kg --set data=FOLDER --set rules=rules.pl --out runs/graph
@@ -28,14 +27,7 @@ JSON: {data, rules, with_constants, out, cut, notices, seconds}
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "mine",
-        help="find rules in the triples of a graph",
-        description="Find rules in the training triples of a graph, with exact counts.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = command(commands, "mine", "find rules in the triples of a graph", EXAMPLE)
     parser.add_argument("data", metavar="DATA", help="a folder, or the name of a data set")
     parser.add_argument("-o", "--out", metavar="FILE", help="default: standard output")
     parser.add_argument(
@@ -53,7 +45,6 @@ def add_parser(commands: Commands) -> None:
     add("--no-identity", action="store_true", help="let two variables be one entity in the counts")
     add("--guards", action="store_true", help="write object identity into the rules, X \\= Y")
     add("--seed", metavar="N", type=int, help="of the facts whose paths are looked at; default: 0")
-    add("--json", action="store_true", help="one JSON object, for machines")
     parser.set_defaults(run=run, needs="deepprooflog.kg.mining.miner")
 
 

@@ -7,7 +7,14 @@ import math
 import time
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, add_budget, budget, command, program_and_query
+from deepprooflog.cli.arguments import (
+    Commands,
+    add_budget,
+    add_program,
+    budget,
+    command,
+    program_and_query,
+)
 from deepprooflog.errors import Inexact
 from deepprooflog.logic.answers import probability
 
@@ -23,6 +30,7 @@ is there where the probability is too small for a float
 
 def add_parser(commands: Commands) -> None:
     parser = command(commands, "prob", "the success probability of a query", EXAMPLE)
+    add_program(parser)
     add_budget(parser, "goals")
     parser.set_defaults(run=run, needs="deepprooflog.api")
 

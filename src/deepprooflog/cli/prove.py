@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, add_budget, budget, command, program_and_query
+from deepprooflog.cli.arguments import (
+    Commands,
+    add_budget,
+    add_program,
+    budget,
+    command,
+    program_and_query,
+)
 from deepprooflog.errors import Inexact, ProofLogError
 
-if TYPE_CHECKING:
-    from deepprooflog.proof import Proof
-
+# But for text, each is a method `to_…` of proofs.
 FORMATS = ("text", "json", "html", "svg", "latex", "mermaid")
 
 EXAMPLE = """\
@@ -26,6 +30,7 @@ text is the tree; html and svg stand alone; latex is a document with a forest tr
 
 def add_parser(commands: Commands) -> None:
     parser = command(commands, "prove", "the most probable proof of a query", EXAMPLE)
+    add_program(parser)
     parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there, not to the terminal")
     add_budget(parser, "goals")
@@ -43,25 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
         report.budget_note(error, arguments)
         return 3
     form = "json" if arguments.json else arguments.format
-    document = render(proof, form)
+    document = (str(proof) if form == "text" else getattr(proof, f"to_{form}")()).rstrip("\n")
     if arguments.output is None:
         report.emit_document(document, form)
     else:
         write(arguments.output, document + "\n")
     return 0
-
-
-def render(proof: Proof, form: str) -> str:
-    """The proof in one of FORMATS."""
-    forms = {
-        "text": proof.__str__,
-        "json": proof.to_json,
-        "html": proof.to_html,
-        "svg": proof.to_svg,
-        "latex": proof.to_latex,
-        "mermaid": proof.to_mermaid,
-    }
-    return forms[form]().rstrip("\n")
 
 
 def write(path: str, document: str) -> None:

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, add_limits, positive_integer
-from deepprooflog.device import DEVICES
+from deepprooflog.cli.arguments import Commands, add_run, command, positive_integer
 from deepprooflog.errors import DataError
 
 if TYPE_CHECKING:
     from deepprooflog.recipes.tasks import QueryResult
 
 EXAMPLE = """\
-example:
   dprl query runs/addition 'add([test(0)], [test(1)], Z, 0)' --top 3
   dprl query runs/addition 'add(test(3..0), test(7..4), Z, 0)' --proof
   dprl query runs/addition --test 12
@@ -30,15 +28,8 @@ certain: no answer listed later or not at all is more probable
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "query",
-        help="the most probable answers of a trained run",
-        description="The most probable answers of a trained run.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("run_folder", metavar="RUN", help="a folder that dprl train wrote")
+    parser = command(commands, "query", "the most probable answers of a trained run", EXAMPLE)
+    add_run(parser)
     parser.add_argument("query", metavar="QUERY", nargs="?", help="a goal, quoted for the shell")
     parser.add_argument("--test", metavar="K", type=int, help="a test example in place of QUERY")
     parser.add_argument(
@@ -50,11 +41,7 @@ def add_parser(commands: Commands) -> None:
         help="the most probable answer, or that of the best derivation",
     )  # fmt: skip
     parser.add_argument("--proof", action="store_true", help="show the proof of each answer")
-    parser.add_argument("--device", choices=DEVICES, help="default: the run's own")
-    parser.add_argument("--data", metavar="DATA", help="default: the run's own")
-    parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
-    add_limits(parser)
-    parser.set_defaults(run=run, needs="deepprooflog.recipes.tasks")
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

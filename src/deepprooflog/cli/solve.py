@@ -9,6 +9,7 @@ from deepprooflog.cli import report
 from deepprooflog.cli.arguments import (
     Commands,
     add_budget,
+    add_program,
     budget,
     command,
     positive_integer,
@@ -26,6 +27,7 @@ when the search has ended, so that there are no further answers
 
 def add_parser(commands: Commands) -> None:
     parser = command(commands, "solve", "the answers in plain Prolog order", EXAMPLE)
+    add_program(parser)
     parser.add_argument("--limit", metavar="N", type=positive_integer, help="stop after N answers")
     add_budget(parser, "resolution steps")
     parser.set_defaults(run=run, needs="deepprooflog.api")

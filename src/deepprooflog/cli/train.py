@@ -6,11 +6,10 @@ import argparse
 from pathlib import Path
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands
+from deepprooflog.cli.arguments import Commands, command
 from deepprooflog.errors import DataError
 
 EXAMPLE = """\
-example:
   dprl train mnist-addition --set n=4 --set seed=0 --out runs/addition
   dprl train digits-addition --out runs/digits
   dprl train kg --set data=FOLDER --set rules=FILE --out runs/graph
@@ -22,19 +21,11 @@ checkpoint.pt, curves.svg and result.json. `--set help` lists the recipe's optio
 
 
 def add_parser(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "train",
-        help="run an experiment from its recipe",
-        description="Run an experiment from its recipe.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = command(commands, "train", "run an experiment from its recipe", EXAMPLE)
     parser.add_argument("recipe", metavar="RECIPE", help="family-dprl, mnist-addition, …, a file")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="an option")
     parser.add_argument("--out", metavar="RUN", help="the folder to train into")
     parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
-    parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
     parser.set_defaults(run=run)
 
 

@@ -41,7 +41,11 @@ _ABSENT = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Within, no other process has the folder; one that another has is refused."""
+    """Within, no other process has the folder; one that another has is refused.
+
+    The lock is the operating system's and ends with its process: a killed one leaves a file that
+    locks nothing. File systems of other machines may not keep it.
+    """
     path = folder / LOCK_NAME
     number = _take(path)
     try:
