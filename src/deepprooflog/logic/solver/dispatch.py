@@ -25,9 +25,9 @@ def interpreted(candidates: ClausesFor, origin: Callable[[Clause], Origin]) -> R
 
     def run(machine: Machine, args: Args, cont: Any) -> Continuation | None:
         clauses = candidates(args)
-        return _try(machine, args, cont, clauses, 0) if clauses else None
+        return in_turn(machine, args, cont, clauses, 0) if clauses else None
 
-    def _try(
+    def in_turn(
         machine: Machine, args: Args, cont: Any, clauses: Sequence[Clause], i: int
     ) -> Continuation | None:
         trail, choices = machine.trail, machine.choices
@@ -52,7 +52,7 @@ def interpreted(candidates: ClausesFor, origin: Callable[[Clause], Origin]) -> R
 
     def _retry(machine: Machine, choice: ChoicePoint) -> Continuation | None:
         _, _, cont, args, clauses, i = choice
-        return _try(machine, args, cont, clauses, i)
+        return in_turn(machine, args, cont, clauses, i)
 
     return run
 
