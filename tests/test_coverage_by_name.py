@@ -13,21 +13,10 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "deepprooflog"
 BY_NAME = ("cli", "builtins")
 THROUGH_OTHERS = {
-    *("__main__", "query", "backward", "bank", "begin", "error_site", "build"),
-    *("calls", "control", "encoders", "examples", "frontier", "gather", "interpret", "interrupt"),
-    *("prior", "layout", "logistic", "match", "memo", "newton", "body_order"),
-    *("parser", "precise", "prediction", "proofs", "iso_errors", "reach", "step_errors", "rescale"),
-    *(
-        "resolve",
-        "rule_formats",
-        "tensorboard",
-        "slack",
-        "term_levels",
-        "terms",
-        "trainable",
-        "trials",
-    ),
-    *("upper_bound", "values", "weigh"),
+    *("__main__", "query", "bank", "begin", "error_site", "build", "control_steps", "encoders"),
+    *("examples", "frontier", "interrupt", "prior", "layout", "logistic", "match", "newton"),
+    *("body_order", "parser", "precise", "prediction", "proofs", "iso_errors", "reach"),
+    *("resolve", "rule_formats", "slack", "term_levels", "terms", "values", "weigh"),
 }
 
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError, Notice
-from deepprooflog.graph.calls import CallGraph
-from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.graph.goalgraph import CallGraph, GoalGraph
 from deepprooflog.infer.answers.predict import STEPS, By
 from deepprooflog.infer.batches.bank import Select, selection, tensor_of
 from deepprooflog.infer.batches.batch import Compiled, batch_log_prob, compile_batch

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deepprooflog.data import unpack
+from deepprooflog.data import whole as unpack
 from deepprooflog.data.digits import read_idx
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.domains import read_domains

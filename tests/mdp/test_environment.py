@@ -15,7 +15,6 @@ from deepprooflog.errors import ModelError
 from deepprooflog.graph.goalgraph import goal_text
 from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.program import BodyOrder, Program
-from deepprooflog.mdp import reference
 from deepprooflog.mdp.environment import (
     FALSE,
     Actions,
@@ -28,6 +27,7 @@ from deepprooflog.mdp.environment import (
     step,
 )
 from deepprooflog.relational.database import Database
+from mdp import reference
 from programs.fresh import fresh
 from programs.function_free import ORDERS, Asked, episodes
 

@@ -15,9 +15,9 @@ import torch
 from deepprooflog.errors import ModelError
 from deepprooflog.graph.goalgraph import goal_text
 from deepprooflog.logic.program import Program
-from deepprooflog.mdp import reference
 from deepprooflog.mdp.environment import Process
 from deepprooflog.relational.goals import Goals
+from mdp import reference
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 

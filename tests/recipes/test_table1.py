@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import pytest
 
-from deepprooflog.recipes.addition.table1 import main
+main = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "table1.py"))["main"]
 
 SMALL = ["--recipe", "digits-addition", "--set", "sums=12", "--set", "training.epochs=1"]
 

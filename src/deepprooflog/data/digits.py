@@ -18,7 +18,7 @@ import math
 import struct
 from typing import TYPE_CHECKING
 
-from deepprooflog.data.unpack import unpacked
+from deepprooflog.data.whole import unpacked
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from deepprooflog.data.places import DataSource, File, cache
-from deepprooflog.data.unpack import unpack
-from deepprooflog.data.whole import cannot_write, write_whole
+from deepprooflog.data.whole import cannot_write, unpack, write_whole
 from deepprooflog.errors import DataError
 
 SILENT_AT_MOST = 30.0

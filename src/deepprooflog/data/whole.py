@@ -6,14 +6,19 @@ begins with a line that holds the SHA-256 of the rest, a sealed JSON object has 
 of the others.
 
     deepprooflog <kind> 2 sha256 <64 digits>\n<the rest>
+
+Data sets may be gzipped: their bytes are read with a cap on what compressed ones may become.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import json
 import os
 import secrets
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -105,3 +110,50 @@ def unsealed_json(text: str) -> tuple[dict[str, Any], bool] | None:
 def _digest(value: Mapping[str, object]) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+UNPACKED_AT_MOST = 512 * 1024 * 1024
+"""The bytes that one compressed file may unpack to."""
+
+_PIECE = 1024 * 1024
+_MAGIC = b"\x1f\x8b"
+
+
+def is_packed(raw: bytes) -> bool:
+    """Whether bytes are gzipped, by how they begin."""
+    return raw[:2] == _MAGIC
+
+
+def read_file(path: Path) -> bytes:
+    """A file's bytes as they are."""
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(f"cannot read: {reason}", file=str(path)) from None
+
+
+def unpacked(path: Path) -> bytes:
+    """A file's bytes, unpacked when it is gzipped, whatever its name."""
+    raw = read_file(path)
+    return unpack(raw, str(path)) if is_packed(raw) else raw
+
+
+def unpack(raw: bytes, file: str, at_most: int | None = None) -> bytes:
+    """Gzipped bytes unpacked, up to the cap."""
+    cap = UNPACKED_AT_MOST if at_most is None else at_most
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
+            while piece := stream.read(_PIECE):
+                size += len(piece)
+                if size > cap:
+                    raise DataError(
+                        f"the gzip data unpack to more than {cap:,} bytes", file=file,
+                        hint="unpack the file by hand: plain files have no cap",
+                    )  # fmt: skip
+                pieces.append(piece)
+    except (EOFError, OSError, ValueError, zlib.error) as error:
+        raise DataError(f"the gzip data are damaged: {error}", file=file) from None
+    return b"".join(pieces)

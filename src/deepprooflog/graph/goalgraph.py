@@ -6,11 +6,16 @@
 Nodes are goals up to renaming. In a graph that tracks answers a node also remembers the bindings of
 the query's variables, so that each answer has a True node of its own; otherwise only those query
 variables count that are still open in the goal.
+
+The calls of a tabling are a goal graph, too, for scorers that read only the leftmost atom: a call
+is a goal of one atom, and wherever it stands its steps are weighed alike.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,3 +110,34 @@ def ragged_ranges(begin: Ints, count: Ints) -> tuple[Ints, Ints]:
     owner = np.repeat(np.arange(len(count)), count)
     shift = begin - (np.cumsum(count) - count)
     return owner, np.arange(len(owner)) + shift[owner]
+
+
+class CallStep(NamedTuple):
+    """A step out of a call, and the number of the production that it is."""
+
+    production: int
+    call: Goal
+    goal: Goal
+    choice: Choice
+
+
+@dataclass(frozen=True)
+class CallGraph:
+    """The steps out of calls, those of a call consecutive; made a graph where one is asked for."""
+
+    program: Program
+    steps: list[CallStep]  # by production
+
+    @cached_property
+    def graph(self) -> GoalGraph:
+        """A node for each call and for what it leads to; edge e is `steps[e]`."""
+        number: dict[Goal, int] = {}
+        source = [number.setdefault(s.call, len(number)) for s in self.steps]
+        target = [number.setdefault(s.goal, len(number)) for s in self.steps]
+        choices = [s.choice for s in self.steps]
+        return GoalGraph.of_steps(self.program, list(number), source, target, choices)
+
+    def edges_of(self, productions: Ints) -> Ints:
+        """The edges that some productions are."""
+        known = np.asarray([s.production for s in self.steps], dtype=np.int64)
+        return np.searchsorted(known, productions)

@@ -13,9 +13,8 @@ import math
 from heapq import heappop, heappush
 
 from deepprooflog.errors import Inexact
-from deepprooflog.graph.calls import CallGraph
 from deepprooflog.graph.explore import LOOK
-from deepprooflog.graph.goalgraph import goal_text
+from deepprooflog.graph.goalgraph import CallGraph, goal_text
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget, BudgetExceeded

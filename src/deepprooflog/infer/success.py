@@ -23,14 +23,13 @@ from deepprooflog.infer.graphs.values import log_evaluate, log_reach
 from deepprooflog.infer.method import Method, write_down
 from deepprooflog.infer.tables.precise import solve_closely
 from deepprooflog.infer.tables.tabled import Tabled
-from deepprooflog.infer.upper_bound import steps_are_subprobabilities
 from deepprooflog.logic.analysis.overlap import overlaps
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.program import Program
 from deepprooflog.score.fixed import Weigh
-from deepprooflog.score.slack import label_slack
+from deepprooflog.score.slack import label_slack, steps_are_subprobabilities
 from deepprooflog.syntax.terms import Term
 from deepprooflog.syntax.writer import write_term
 

@@ -18,8 +18,7 @@ from torch import Tensor, nn
 from deepprooflog.errors import ModelError
 from deepprooflog.logic.program import Program
 from deepprooflog.score.clause_rows import NO_ROW, ClauseRows, FactRows, StepRows
-from deepprooflog.score.memo import GraphMemo
-from deepprooflog.score.scorer import Scene, Scorer
+from deepprooflog.score.scorer import GraphMemo, Scene, Scorer
 from deepprooflog.score.segments import segment_logsumexp
 from deepprooflog.score.transitions import LogPolicy, Numbering, Transitions, left_over
 

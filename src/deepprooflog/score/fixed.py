@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepprooflog.errors import ModelError, ProgramError
-from deepprooflog.graph.calls import CallGraph
-from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.graph.goalgraph import CallGraph, GoalGraph
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.clause import Clause, Trainable, at
 from deepprooflog.logic.program import PredicateKind, Program

@@ -9,10 +9,11 @@ goal add up. A scorer on whole goals is not local.
 
 from __future__ import annotations
 
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -76,3 +77,44 @@ class Unit(Scorer):
 
     def log_weights(self, scene: Scene) -> Float[Tensor, "steps batch"]:
         return torch.zeros((len(scene.steps), 1), dtype=torch.float64, device=scene.steps.device)
+
+
+Kept = TypeVar("Kept")
+MemoArgument = TypeVar("MemoArgument")
+
+
+class GraphMemo(Generic[Kept]):
+    """One result for each living graph; a copy of a memo, in memory or on disk, begins empty."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[weakref.ref[GoalGraph], Tensor, torch.device, Kept]] = {}
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def get(
+        self,
+        graph: GoalGraph,
+        key: tuple[Tensor, torch.device],
+        make: Callable[[MemoArgument], Kept],
+        argument: MemoArgument,
+    ) -> Kept:
+        """The result for this graph under this key, made where there is none."""
+        steps, device = key
+        entry = self._found.get(id(graph))
+        if entry is not None:
+            of, same_steps, same_device, kept = entry
+            if (
+                of() is graph
+                and same_device == device
+                and (same_steps is steps or torch.equal(same_steps, steps))
+            ):
+                return kept
+        kept = make(argument)
+        found, number = self._found, id(graph)
+        of = weakref.ref(graph, lambda _: found.pop(number, None))
+        self._found[number] = (of, steps, device, kept)
+        return kept
+
+    def __reduce__(self) -> tuple[type[GraphMemo[Kept]], tuple[()]]:
+        return type(self), ()

@@ -2,6 +2,13 @@
 
 Found from the sum of float64 weights it would be lost where it matters: beside a loop of weight
 1 − 10⁻¹⁶ there is nothing left of 10⁻¹⁶.
+
+Found plus open mass bounds a probability from above (`steps_are_subprobabilities`) when no step's
+weights exceed 1, neither those explored nor those behind the open goals.
+Explored steps are added up. Behind an open goal, labels and networks are distributions; a clause of
+an unlabelled predicate weighs 1, so its clauses must exclude each other: no two heads unify (and no
+explored call of the predicate matched two). Builtins with several solutions weigh 1 each and
+exclude an upper bound as well.
 """
 
 from __future__ import annotations
@@ -13,10 +20,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from deepprooflog.graph.goalgraph import GoalGraph
+from deepprooflog.logic.analysis.exclusive import exclusive_heads, weighs_one_at_most
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Constant, Label, Neural
 from deepprooflog.logic.program import Program
 from deepprooflog.score.fixed import trainable_groups
+from deepprooflog.syntax.terms import functor_of
 
 Floats = NDArray[np.float64]
 Slack = Callable[[Sequence[int]], Floats]
@@ -69,3 +79,13 @@ def label_slack(first: NDArray[np.int64], choices: Sequence[Choice], program: Pr
 def label_of(choice: Choice) -> Label | None:
     """The label of the clause that was chosen."""
     return None if choice.clause is None else choice.clause.label
+
+
+def steps_are_subprobabilities(graph: GoalGraph, weights: NDArray[np.float64]) -> bool:
+    """True when no step of the graph, nor any behind its open goals, weighs more than 1."""
+    sums = np.zeros(graph.nodes)
+    np.add.at(sums, graph.source, np.exp(weights))
+    if (sums > 1 + 1e-9).any():
+        return False
+    behind = [functor_of(a) for n in graph.open.tolist() for a in graph.goals[n].atoms]
+    return weighs_one_at_most(graph.program, behind, exclusive_heads)

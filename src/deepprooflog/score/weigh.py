@@ -15,8 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from deepprooflog.errors import ModelError
-from deepprooflog.graph.calls import CallGraph
-from deepprooflog.graph.goalgraph import GoalGraph, goal_text
+from deepprooflog.graph.goalgraph import CallGraph, GoalGraph, goal_text
 from deepprooflog.logic.clause import Clause, at
 from deepprooflog.score.edges import EdgeTable, Ints, NetworkEdges
 from deepprooflog.score.network import Network, capturing

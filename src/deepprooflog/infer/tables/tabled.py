@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deepprooflog.errors import ProofLogError
-from deepprooflog.graph.calls import CallGraph, CallStep
 from deepprooflog.graph.explore import LOOK, SHARE
+from deepprooflog.graph.goalgraph import CallGraph, CallStep
 from deepprooflog.infer.tables.polynomial import System
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Clause, Frame, instantiate

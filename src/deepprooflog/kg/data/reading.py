@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deepprooflog.data.unpack import read_file, unpack
+from deepprooflog.data.whole import read_file, unpack
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.notice import DataNotice
 from deepprooflog.kg.data.triples import TripleSource, binary_atom

@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from deepprooflog.data.unpack import read_file
+from deepprooflog.data.whole import read_file
 from deepprooflog.errors import DataError, ProofLogError
 from deepprooflog.kg.data.folder import read_graph, split_files
 from deepprooflog.kg.data.notice import plural

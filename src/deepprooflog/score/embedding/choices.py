@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from deepprooflog.graph.goalgraph import GoalGraph, Ints
-from deepprooflog.score.embedding.gather import Gather, gather
 from deepprooflog.score.embedding.layout import Layout
-from deepprooflog.score.segments import segment_logsumexp
+from deepprooflog.score.segments import Gather, gather, segment_logsumexp
 
 
 @dataclass(frozen=True)

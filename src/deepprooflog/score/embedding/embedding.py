@@ -30,12 +30,11 @@ from deepprooflog.score.embedding.atoms import (
 )
 from deepprooflog.score.embedding.choices import Choices, choices, distinct_successors, log_softmax
 from deepprooflog.score.embedding.encoders import Encoders, readers
-from deepprooflog.score.embedding.gather import gather
 from deepprooflog.score.embedding.layout import Compounds, GoalRows, Layout, Truth, lay_out
 from deepprooflog.score.embedding.terms import TermEmbedding
 from deepprooflog.score.embedding.vocabulary import ConstantRows, NumberRows, Vocabulary
-from deepprooflog.score.memo import GraphMemo
-from deepprooflog.score.scorer import Scene, Scorer
+from deepprooflog.score.scorer import GraphMemo, Scene, Scorer
+from deepprooflog.score.segments import gather
 from deepprooflog.score.transitions import Numbering, Transitions
 
 # Argument positions with weights of their own, whatever the program's predicates need.

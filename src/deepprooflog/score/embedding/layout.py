@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from deepprooflog.logic.goal import Goal
-from deepprooflog.score.embedding.gather import Address, Gather, gather
 from deepprooflog.score.embedding.numbers import WIDTH, number_features
 from deepprooflog.score.embedding.term_levels import TermLevel, TermLevels
 from deepprooflog.score.embedding.vocabulary import Vocabulary
-from deepprooflog.score.segments import Segments, segments
+from deepprooflog.score.segments import Address, Gather, Segments, gather, segments
 from deepprooflog.syntax.terms import Float as Real
 from deepprooflog.syntax.terms import Functor, Term, args_of, functor_of
 

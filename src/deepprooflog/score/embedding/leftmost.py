@@ -24,13 +24,11 @@ from deepprooflog.score.clause_rows import ClauseRows, StepRows, is_ground_fact
 from deepprooflog.score.embedding.atoms import FAtom
 from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.score.embedding.encoders import readers
-from deepprooflog.score.embedding.gather import Gather, gather
 from deepprooflog.score.embedding.layout import Layout, lay_out
 from deepprooflog.score.embedding.numbered import EmbeddedGoals, Vectors
 from deepprooflog.score.embedding.vocabulary import ConstantRows, NumberRows
-from deepprooflog.score.memo import GraphMemo
-from deepprooflog.score.scorer import Scene, Scorer
-from deepprooflog.score.segments import distinct, segment_logsumexp
+from deepprooflog.score.scorer import GraphMemo, Scene, Scorer
+from deepprooflog.score.segments import Gather, distinct, gather, segment_logsumexp
 from deepprooflog.score.transitions import LogPolicy, Numbering, Transitions
 
 

@@ -1,6 +1,6 @@
 """Table 1 in one go: MNIST addition for several n and seeds, as a table with its spread.
 
-    python -m deepprooflog.recipes.addition.table1 --n 4 15 100 --seeds 0 1 2 --out DIR
+    python scripts/table1.py --n 4 15 100 --seeds 0 1 2 --out DIR
 
 Each run is `dprl train mnist-addition --set n=… --set seed=…` into DIR/METHOD-AUGMENT-nN-sSEED; a
 run that is there already is not repeated.
@@ -31,7 +31,7 @@ COLUMNS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what is missing and print the table."""
     parser = argparse.ArgumentParser(
-        prog="python -m deepprooflog.recipes.addition.table1",
+        prog="python scripts/table1.py",
         description="Table 1, n by n and seed by seed.",
     )
     parser.add_argument("--n", type=int, nargs="+", default=[4, 15, 100, 200, 500])
