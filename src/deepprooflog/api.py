@@ -16,7 +16,7 @@ from deepprooflog.errors import Notice
 from deepprooflog.infer.answers.predict import STEPS, By
 from deepprooflog.infer.method import Method
 from deepprooflog.infer.success import Success
-from deepprooflog.logic.answers import bindings_text, probability
+from deepprooflog.logic.answers import bindings_text
 from deepprooflog.logic.body import conjunction
 from deepprooflog.logic.limits.budget import Budget, Spending
 from deepprooflog.logic.limits.watch import resident, watched
@@ -24,8 +24,7 @@ from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.solver.solver import Solver
 from deepprooflog.proof.prediction import Prediction
-from deepprooflog.questions import Questions
-from deepprooflog.score.fixed import Weigh, fixed_weights
+from deepprooflog.questions import ProgramQuestions
 from deepprooflog.syntax.terms import variables
 
 
@@ -43,7 +42,7 @@ def prob(
 
     Raises `Inexact`, with bounds, when the budget ends first.
     """
-    return probability(log_prob(program, query, budget, method=method))
+    return ProgramQuestions(program).prob(query, budget, method=method)
 
 
 def log_prob(
@@ -58,7 +57,7 @@ def log_prob(
     >>> log_prob(Program("1/10^400 :: p."), "p")
     -921.0340371976182
     """
-    return _ask(program).log_prob(query, budget, method)
+    return ProgramQuestions(program).query_log_prob(query, budget, method=method)
 
 
 def success(
@@ -74,7 +73,7 @@ def success(
     >>> result.exact, result.method, result.lower
     (True, 'tabled', 1.0)
     """
-    return _ask(program).success(query, budget, method)[0]
+    return ProgramQuestions(program).success(query, budget, method=method)
 
 
 def measure(
@@ -103,8 +102,7 @@ def bounds(
     >>> bounds(Program("0.5 :: p :- p. 0.25 :: p."), "p", budget=Budget(max_goals=100))
     (0.5, 0.5)
     """
-    result = success(program, query, budget, method=method)
-    return result.lower, result.upper
+    return ProgramQuestions(program).bounds(query, budget, method=method)
 
 
 def answers(
@@ -121,8 +119,7 @@ def answers(
     >>> answers(Program("0.3 :: p(a). 0.7 :: p(b)."), "p(X)")
     {'p(b)': 0.7, 'p(a)': 0.3}
     """
-    found = log_answers(program, query, budget, method=method)
-    return {text: probability(log) for text, log in found.items()}
+    return ProgramQuestions(program).answers(query, budget, method=method)
 
 
 def log_answers(
@@ -137,7 +134,7 @@ def log_answers(
     >>> log_answers(Program("1/10^400 :: p(a). 1 :: p(b)."), "p(X)")
     {'p(b)': 0.0, 'p(a)': -921.0340371976182}
     """
-    return _ask(program).log_answers(query, budget, method)
+    return ProgramQuestions(program).log_answers(query, budget, method=method)
 
 
 def predict(
@@ -156,7 +153,8 @@ def predict(
     >>> [(found.answer, found.probability) for found in predict(program, "p(X)")]
     [('p(b)', 0.6)]
     """
-    return _ask(program).predict(query, top, by, steps, budget, method)
+    asked = ProgramQuestions(program)
+    return asked.predict(query, top, by=by, steps=steps, budget=budget, method=method)
 
 
 def exact_fraction(program: Program, query: str | Query, budget: Budget | None = None) -> Fraction:
@@ -165,7 +163,7 @@ def exact_fraction(program: Program, query: str | Query, budget: Budget | None =
     >>> exact_fraction(Program("1/3 :: p :- p. 1/3 :: p."), "p")
     Fraction(1, 2)
     """
-    return _ask(program).exact_fraction(query, budget)
+    return ProgramQuestions(program).exact_fraction(query, budget)
 
 
 def provable(
@@ -180,7 +178,7 @@ def provable(
     >>> provable(Program("p :- p. p :- q. q."), "p")
     True
     """
-    return _ask(program).provable(query, budget, method)
+    return ProgramQuestions(program).provable(query, budget, method=method)
 
 
 def solve(
@@ -240,12 +238,3 @@ def _say_untabled(program: Program, query: Query) -> None:
             Notice,
             stacklevel=3,
         )
-
-
-def _ask(program: Program) -> Questions:
-    weights = fixed_weights(program)
-
-    def weigh(_: Query) -> Weigh:
-        return weights
-
-    return Questions(program, weigh)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -19,22 +17,18 @@ from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError, Notice
 from deepprooflog.graph.goalgraph import CallGraph, GoalGraph
-from deepprooflog.infer.answers.predict import STEPS, By
 from deepprooflog.infer.batches.bank import Select, selection, tensor_of
 from deepprooflog.infer.batches.batch import Compiled, batch_log_prob, compile_batch
 from deepprooflog.infer.method import Method
 from deepprooflog.infer.particles.sample import Sample, sample
-from deepprooflog.infer.success import ABOVE_ONE, OVERLAP_HINT, Success, check_one
+from deepprooflog.infer.success import ABOVE_ONE, OVERLAP_HINT, check_one
 from deepprooflog.logic.analysis.overlap import overlaps
-from deepprooflog.logic.answers import probability
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal_batch import GoalBatch
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.limits.watch import PRESERVED, watched
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.proof.prediction import Prediction
-from deepprooflog.proof.tree import Proof
 from deepprooflog.questions import Questions
 from deepprooflog.score.edges import edge_table
 from deepprooflog.score.network import Network, capturing
@@ -49,7 +43,7 @@ GoalsLike = Sequence[str | Query] | str | Query
 PRESERVED.append((torch.is_grad_enabled, torch.set_grad_enabled))
 
 
-class Model(nn.Module):
+class Model(nn.Module, Questions):
     """A program with networks for its neural labels and a scorer for its plain predicates.
 
     >>> model = Model(Program("t(0.3) :: p(a). t(0.7) :: p(b). q :- p(a)."))
@@ -171,86 +165,6 @@ class Model(nn.Module):
                     check_one(float(result[i].detach()), compiled.describe(position), self.program)
             return result
 
-    # -- single queries --------------------------------------------------------------------------
-
-    def success(
-        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
-    ) -> Success:
-        """p_success of a query with its bounds and the method used, without gradients."""
-        return self.questions.success(query, budget, method)[0]
-
-    def prob(
-        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
-    ) -> float:
-        """p_success of a query; raises `Inexact` when the budget ends first."""
-        return probability(self.questions.log_prob(query, budget, method))
-
-    def bounds(
-        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
-    ) -> tuple[float, float | None]:
-        """Lower and upper bound on p_success within the budget."""
-        result = self.success(query, budget, method=method)
-        return result.lower, result.upper
-
-    def answers(
-        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
-    ) -> dict[str, float]:
-        """The probability of each answer to an open query, most probable first.
-
-        Under a scorer that renormalises, an answer's probability differs from that of the ground
-        query: it is the weight of the derivations of the open query that end in it.
-        """
-        found = self.log_answers(query, budget, method=method)
-        return {text: probability(log) for text, log in found.items()}
-
-    def log_answers(
-        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
-    ) -> dict[str, float]:
-        """The logarithm of the probability of each answer."""
-        return self.questions.log_answers(query, budget, method)
-
-    def provable(
-        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
-    ) -> bool:
-        """True when some derivation of a query with nonzero weight succeeds."""
-        return self.questions.provable(query, budget, method)
-
-    def exact_fraction(self, query: str | Query, budget: Budget | None = None) -> Fraction:
-        """p_success as an exact fraction, where constant labels alone decide it.
-
-        >>> Model(Program("1/3 :: p :- p. 1/3 :: p.")).exact_fraction("p")
-        Fraction(1, 2)
-        """
-        return self.questions.exact_fraction(query, budget)
-
-    def best_proof(
-        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
-    ) -> Proof:
-        """The most probable derivation of a query, as a proof tree."""
-        return self.questions.best_proof(query, budget, method)
-
-    def predict(
-        self,
-        query: str | Query,
-        top: int = 1,
-        *,
-        by: By = "answer",
-        steps: int = STEPS,
-        budget: Budget | None = None,
-        method: Method = "auto",
-    ) -> list[Prediction]:
-        """The most probable answers of an open query, best first, each with its best proof.
-
-        An answer's probability sums over its derivations. The search is exact, also where answers
-        are far too many to list; when `steps` or the budget's seconds end it early, the last
-        prediction is not `certain`. `by="derivation"` takes the answer of the best derivation.
-
-        >>> model = Model(Program("0.4 :: p(a). 0.3 :: p(b). 0.3 :: p(X) :- q(X). 1 :: q(b)."))
-        >>> [(p.answer, p.probability, p.proof.probability) for p in model.predict("p(X)")]
-        [('p(b)', 0.6, 0.3)]
-        """
-        return self.questions.predict(query, top, by, steps, budget, method)
-
     def sample(
         self,
         query: str | Query,
@@ -266,9 +180,9 @@ class Model(nn.Module):
         When the budget ends first, `BudgetExceeded` holds those drawn so far in `found`.
         """
         with watched(budget) as limits:
-            parsed, goal, interner = self.questions.begin(query)
+            parsed, goal, interner = self.begin(query)
             return sample(
-                self.program, goal, interner, QueryWeights(self, parsed), n, seed=seed,
+                self.program, goal, interner, self.weigher(parsed), n, seed=seed,
                 max_depth=max_depth, memory=memory, budget=limits,
             )  # fmt: skip
 
@@ -290,12 +204,19 @@ class Model(nn.Module):
         many = [goals] if isinstance(goals, str | Query) else list(goals)
         return [self.program.query(g) for g in many]
 
+    def weigher(self, query: Query) -> QueryWeights:
+        """The weights of single queries, as they are."""
+        return QueryWeights(self, query)
+
     @property
-    def questions(self) -> Questions:
-        """What is asked about single queries, with the weights as they are."""
-        scorer = self.scorer
-        weigh = partial(QueryWeights, self)
-        return Questions(self.program, weigh, scorer.local, scorer.weighs_one)
+    def local(self) -> bool:
+        """The scorer reads only the leftmost atom, so that its calls can be tabled."""
+        return self.scorer.local
+
+    @property
+    def weighs_one(self) -> bool:
+        """There is no scorer: unlabelled clauses weigh 1."""
+        return self.scorer.weighs_one
 
 
 def _warn_of_overlaps(program: Program) -> None:

@@ -7,25 +7,19 @@ the steps is all that differs between a program and a model.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from deepprooflog.errors import BudgetExceeded, ProgramError
 from deepprooflog.graph.explore import explore
 from deepprooflog.graph.schedule import schedule
-from deepprooflog.infer.answers.predict import By, likely_answers
+from deepprooflog.infer.answers.predict import STEPS, By, likely_answers
 from deepprooflog.infer.best import best_derivation
 from deepprooflog.infer.graphs.semiring import FractionSemiring, evaluate
-from deepprooflog.infer.method import Method
-from deepprooflog.infer.success import (
-    Success,
-    answer_weights,
-    has_proof,
-    require_exact,
-    success,
-)
-from deepprooflog.logic.answers import log_answers
+from deepprooflog.infer.method import Method, SolveRequest
+from deepprooflog.infer.success import Success, answer_weights, has_proof, require_exact, success
+from deepprooflog.logic import answers
+from deepprooflog.logic.answers import probability
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.limits.gc_pause import gc_paused
@@ -37,27 +31,27 @@ from deepprooflog.proof.build import Derivation, build_proof
 from deepprooflog.proof.prediction import Prediction, prediction
 from deepprooflog.proof.tree import Proof
 from deepprooflog.score.edges import fractions
-from deepprooflog.score.fixed import Weigh
+from deepprooflog.score.fixed import Weigh, fixed_weights
 
 
-@dataclass(frozen=True)
-class Questions:
-    """A program and who weighs its steps.
-
-    A `local` weigher reads only the leftmost atom, so that its calls can be tabled; one that
-    `weighs_one` leaves unlabelled clauses their weight of 1.
-
-    >>> from deepprooflog.score.fixed import fixed_weights
-    >>> program = Program("0.3 :: p(a). 0.7 :: p(b).")
-    >>> asked = Questions(program, lambda query: fixed_weights(program))
-    >>> asked.provable("p(c)", None, "auto"), asked.exact_fraction("p(a)", None)
-    (False, Fraction(3, 10))
-    """
+class Questions(ABC):
+    """Questions to a program whose steps someone weighs."""
 
     program: Program
-    weigh: Callable[[Query], Weigh]
-    local: bool = True
-    weighs_one: bool = True
+
+    @abstractmethod
+    def weigher(self, query: Query) -> Weigh:
+        """Who weighs the steps of a query's derivations, with the query's own tensors."""
+
+    @property
+    @abstractmethod
+    def local(self) -> bool:
+        """The weigher reads only the leftmost atom, so that its calls can be tabled."""
+
+    @property
+    @abstractmethod
+    def weighs_one(self) -> bool:
+        """The weigher leaves unlabelled clauses their weight of 1."""
 
     def begin(self, query: str | Query) -> tuple[Query, Goal, Interner]:
         """The query as read, its first goal, and the table that goals are kept in."""
@@ -65,55 +59,86 @@ class Questions:
         interner = Interner()
         return parsed, start(parsed.atoms, interner), interner
 
+    def _request(
+        self, query: str | Query, budget: Budget, method: Method
+    ) -> tuple[Query, SolveRequest]:
+        parsed, goal, interner = self.begin(query)
+        weigh, program = self.weigher(parsed), self.program
+        return parsed, SolveRequest(
+            program, goal, interner, weigh, self.local, self.weighs_one, budget, method
+        )
+
     @gc_paused()
     def success(
-        self, query: str | Query, budget: Budget | None, method: Method
-    ) -> tuple[Success, Goal]:
-        """p_success of a query, or bounds on it; and its first goal."""
-        goal: Goal | None = None
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> Success:
+        """p_success of a query with its bounds and the method used, without gradients."""
+        read = False
         try:
             with watched(budget) as limits:
-                parsed, goal, interner = self.begin(query)
-                return success(
-                    self.program, goal, interner, self.weigh(parsed), local=self.local,
-                    budget=limits, method=method,
-                ), goal  # fmt: skip
+                _, request = self._request(query, limits, method)
+                read = True
+                return success(request)
         except BudgetExceeded as error:
-            if goal is None:
+            if not read:
                 raise
             # The watchdog ended what cannot be ended half-way: nothing is known.
-            return Success(-math.inf, None, False, "graph", 0, error.limit), goal
+            return Success(-math.inf, None, False, "graph", 0, error.limit)
 
-    def log_prob(self, query: str | Query, budget: Budget | None, method: Method) -> float:
+    def query_log_prob(
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> float:
         """log p_success of a query; raises `Inexact` when the budget ends first."""
-        return require_exact(*self.success(query, budget, method))
+        result = self.success(query, budget, method=method)
+        return result.log_lower if result.exact else require_exact(result, self.begin(query)[1])
+
+    def prob(
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> float:
+        """p_success of a query; raises `Inexact`, with bounds, when the budget ends first."""
+        return probability(self.query_log_prob(query, budget, method=method))
+
+    def bounds(
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> tuple[float, float | None]:
+        """Lower and upper bound on p_success within the budget.
+
+        The upper bound is None where unlabelled alternatives may add up to more than 1.
+        """
+        result = self.success(query, budget, method=method)
+        return result.lower, result.upper
+
+    def answers(
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> dict[str, float]:
+        """The probability of each answer to an open query, most probable first.
+
+        It is the weight of the derivations of the open query that end in the answer. Under a scorer
+        that renormalises, it differs from the probability of the ground query.
+        """
+        found = self.log_answers(query, budget, method=method)
+        return {text: probability(log) for text, log in found.items()}
 
     @gc_paused()
     def log_answers(
-        self, query: str | Query, budget: Budget | None, method: Method
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
     ) -> dict[str, float]:
-        """The log probability of each answer, as Prolog text, most probable first."""
+        """The logarithm of the probability of each answer, as Prolog text, most probable first."""
         with watched(budget) as limits:
-            parsed, goal, interner = self.begin(query)
-            weights = answer_weights(
-                self.program, goal, interner, self.weigh(parsed), local=self.local, budget=limits,
-                method=method,
-            )  # fmt: skip
-            return log_answers(parsed, self.program, weights)
+            parsed, request = self._request(query, limits, method)
+            return answers.log_answers(parsed, self.program, answer_weights(request))
 
     @gc_paused()
-    def provable(self, query: str | Query, budget: Budget | None, method: Method) -> bool:
-        """True when some derivation with nonzero weight succeeds."""
+    def provable(
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> bool:
+        """True when some derivation of a query with nonzero weight succeeds."""
         with watched(budget) as limits:
-            parsed, goal, interner = self.begin(query)
-            return has_proof(
-                self.program, goal, interner, self.weigh(parsed), local=self.local, budget=limits,
-                method=method,
-            )  # fmt: skip
+            return has_proof(self._request(query, limits, method)[1])
 
     @gc_paused()
-    def exact_fraction(self, query: str | Query, budget: Budget | None) -> Fraction:
-        """p_success of a query as an exact fraction."""
+    def exact_fraction(self, query: str | Query, budget: Budget | None = None) -> Fraction:
+        """p_success as an exact fraction, where constant labels alone decide it."""
         if not self.weighs_one:
             raise ProgramError(
                 "a scorer's weights are no fractions", hint="prob() computes with floats"
@@ -130,14 +155,13 @@ class Questions:
             return evaluate(schedule(graph), weights, FractionSemiring())[int(graph.roots[0])]
 
     @gc_paused()
-    def best_proof(self, query: str | Query, budget: Budget | None, method: Method) -> Proof:
+    def best_proof(
+        self, query: str | Query, budget: Budget | None = None, *, method: Method = "auto"
+    ) -> Proof:
         """The most probable derivation of a query, as a proof tree."""
         with watched(budget) as limits:
-            parsed, goal, interner = self.begin(query)
-            best = best_derivation(
-                self.program, goal, interner, self.weigh(parsed), local=self.local,
-                weighs_one=self.weighs_one, budget=limits, method=method,
-            )  # fmt: skip
+            parsed, request = self._request(query, limits, method)
+            best = best_derivation(request)
             if best is None:
                 raise ProgramError(f"{parsed} has no proof")
             return build_proof(self.program, parsed, Derivation(best.choices, best.log_weights))
@@ -146,17 +170,45 @@ class Questions:
     def predict(
         self,
         query: str | Query,
-        top: int,
-        by: By,
-        steps: int,
-        budget: Budget | None,
-        method: Method,
+        top: int = 1,
+        *,
+        by: By = "answer",
+        steps: int = STEPS,
+        budget: Budget | None = None,
+        method: Method = "auto",
     ) -> list[Prediction]:
-        """The most probable answers of a query, each with its best proof."""
+        """The most probable answers of an open query, best first, each with its best proof.
+
+        An answer's probability sums over its derivations. The search is exact, also where answers
+        are far too many to list; when `steps` or the budget's seconds end it early, the last
+        prediction is not `certain`. `by="derivation"` takes the answer of the best derivation.
+
+        >>> asked = ProgramQuestions(
+        ...     Program("0.4 :: p(a). 0.3 :: p(b). 0.3 :: p(X) :- q(X). 1 :: q(b).")
+        ... )
+        >>> [(p.answer, p.probability, p.proof.probability) for p in asked.predict("p(X)")]
+        [('p(b)', 0.6, 0.3)]
+        """
         with watched(budget) as limits:
-            parsed, goal, interner = self.begin(query)
-            found = likely_answers(
-                self.program, goal, interner, self.weigh(parsed), top=top, by=by,
-                local=self.local, budget=limits, steps=steps, method=method,
-            )  # fmt: skip
+            parsed, request = self._request(query, limits, method)
+            found = likely_answers(request, top=top, by=by, steps=steps)
             return [prediction(self.program, parsed, one) for one in found]
+
+
+class ProgramQuestions(Questions):
+    """Questions to a program by its labels alone.
+
+    >>> asked = ProgramQuestions(Program("0.3 :: p(a). 0.7 :: p(b)."))
+    >>> asked.provable("p(c)"), asked.exact_fraction("p(a)")
+    (False, Fraction(3, 10))
+    """
+
+    local = True
+    weighs_one = True
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._weights = fixed_weights(program)
+
+    def weigher(self, query: Query) -> Weigh:
+        return self._weights

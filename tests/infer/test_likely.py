@@ -257,9 +257,9 @@ def test_nothing_to_predict() -> None:
 def test_bounds_hold_at_every_goal(case: Automaton) -> None:
     """u of a goal lies between its best answer and its success probability."""
     model = dpl.Model(dpl.Program(case.text))
-    query, state, interner = model.questions.begin("s0(W)")
+    query, state, interner = model.begin("s0(W)")
     graph = explore(model.program, [state], interner, keep_bound=True)
-    weights = model.questions.weigh(query)(graph, graph.choices)
+    weights = model.weigher(query)(graph, graph.choices)
     moves = Moves(graph, weights)
     total: dict[Word, float] = defaultdict(float)
     for word, weight in case.runs():

@@ -13,6 +13,7 @@ from torch import Tensor
 
 import deepprooflog as dpl
 from deepprooflog.errors import ProgramError
+from deepprooflog.infer.method import SolveRequest
 from deepprooflog.infer.success import answer_weights, success
 from deepprooflog.infer.tables.levels import tabled_log_values
 from deepprooflog.infer.tables.tabled import tabulate
@@ -98,10 +99,10 @@ def tabled_log_prob(model: dpl.Model, query: str) -> Tensor:
 def test_answers_by_tables_are_those_by_the_graph(seed: int) -> None:
     program = dpl.Program(TREE)
     model = dpl.Model(program, scorer=LeftmostNetwork(program, local=True, seed=seed))
-    query, state, interner = model.questions.begin("s(X, Y)")
-    weigh = model.questions.weigh(query)
+    query, state, interner = model.begin("s(X, Y)")
+    weigh = model.weigher(query)
     found = {
-        method: answer_weights(program, state, interner, weigh, method=method)
+        method: answer_weights(SolveRequest(program, state, interner, weigh, method=method))
         for method in ("graph", "tabled")
     }
     assert found["graph"].keys() == found["tabled"].keys()
@@ -175,13 +176,12 @@ def test_an_unfinished_table_is_a_lower_bound() -> None:
     """A call whose clauses were not all met has no weights yet: they would be too large."""
     program = dpl.Program(TREE)
     model = dpl.Model(program, scorer=LeftmostNetwork(program, local=True))
-    query, state, interner = model.questions.begin("s(a, e)")
+    query, state, interner = model.begin("s(a, e)")
     exact = model.prob("s(a, e)")
     for most in range(1, 30):
-        found = success(
-            program, state, interner, model.questions.weigh(query),
-            budget=dpl.Budget(max_goals=most), method="tabled",
-        )  # fmt: skip
+        limits, weigh = dpl.Budget(max_goals=most), model.weigher(query)
+        asked = SolveRequest(program, state, interner, weigh, budget=limits, method="tabled")
+        found = success(asked)
         assert found.lower <= exact * (1 + 1e-12)
 
 

@@ -16,14 +16,12 @@ from deepprooflog.graph.goalgraph import GoalGraph, Ints, goal_text
 from deepprooflog.graph.schedule import Arrows, schedule
 from deepprooflog.infer.foremost import best_first
 from deepprooflog.infer.graphs.semiring import MaxSemiring, evaluate
-from deepprooflog.infer.method import Method, Solvable, over_budget, write_down
+from deepprooflog.infer.method import Solvable, SolveRequest, over_budget, write_down
 from deepprooflog.infer.tables.polynomial import System
 from deepprooflog.infer.tables.tabled import ONE
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.limits.gc_pause import gc_paused
-from deepprooflog.logic.program import Program
 from deepprooflog.score.fixed import Weigh
 
 Floats = NDArray[np.float64]
@@ -43,24 +41,15 @@ class Best:
 
 
 @gc_paused()
-def best_derivation(
-    program: Program,
-    goal: Goal,
-    interner: Interner,
-    weigh: Weigh,
-    *,
-    local: bool = True,
-    weighs_one: bool = True,
-    budget: Budget | None = None,
-    method: Method = "auto",
-) -> Best | None:
+def best_derivation(asked: SolveRequest) -> Best | None:
     """The most probable derivation of a goal; None when there is none.
 
     Raises `Inexact` when a better one than any that was met may lie outside the budget.
     """
-    budget = (budget or Budget()).start()
+    program, goal, interner, weigh = asked.program, asked.goal, asked.interner, asked.weigh
+    budget = (asked.budget or Budget()).start()
     written: Solvable | None = None
-    if method == "auto" and weighs_one and budget.max_depth is None:
+    if asked.method == "auto" and asked.weighs_one and budget.max_depth is None:
         most = min(budget.max_goals or SOME, SOME)
         some = replace(budget.part(0.3), max_goals=most)
         written = write_down(program, goal, interner, budget=some)
@@ -72,7 +61,7 @@ def best_derivation(
                 first = best_first(program, goal, interner, weigh, some)
                 return None if first is None else Best(*first, "graph")
     if written is None:
-        written = write_down(program, goal, interner, local=local, budget=budget, method=method)
+        written = replace(asked, budget=budget).write_down()
     if written.graph is not None:
         return _by_graph(written.graph, weigh)
     assert written.table is not None

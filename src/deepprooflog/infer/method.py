@@ -31,6 +31,7 @@ from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.long_body import LONG
 from deepprooflog.logic.program import Program
+from deepprooflog.score.fixed import Weigh
 
 Method = Literal["auto", "graph", "tabled"]
 
@@ -76,6 +77,31 @@ class Solvable:
             return self.graph.nodes
         assert self.table is not None
         return self.table.system.unknowns
+
+
+@dataclass(frozen=True)
+class SolveRequest:
+    """A query to solve: its first goal, who weighs the steps, and what may be spent on it.
+
+    A `local` weigher reads only the leftmost atom, so that its calls can be tabled; one that
+    `weighs_one` leaves unlabelled clauses their weight of 1.
+    """
+
+    program: Program
+    goal: Goal
+    interner: Interner
+    weigh: Weigh
+    local: bool = True
+    weighs_one: bool = True
+    budget: Budget | None = None
+    method: Method = "auto"
+
+    def write_down(self, *, track_answers: bool = False, keep_bound: bool = False) -> Solvable:
+        """The query's goal graph, its tables, or both."""
+        return write_down(
+            self.program, self.goal, self.interner, local=self.local, budget=self.budget,
+            method=self.method, track_answers=track_answers, keep_bound=keep_bound,
+        )  # fmt: skip
 
 
 def write_down(

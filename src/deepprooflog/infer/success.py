@@ -20,12 +20,11 @@ from deepprooflog.graph.schedule import schedule
 from deepprooflog.infer.best import best_productions
 from deepprooflog.infer.graphs.semiring import BooleanSemiring, evaluate
 from deepprooflog.infer.graphs.values import log_evaluate, log_reach
-from deepprooflog.infer.method import Method, write_down
+from deepprooflog.infer.method import SolveRequest
 from deepprooflog.infer.tables.precise import solve_closely
 from deepprooflog.infer.tables.tabled import Tabled
 from deepprooflog.logic.analysis.overlap import overlaps
-from deepprooflog.logic.goal import Goal, Interner
-from deepprooflog.logic.limits.budget import Budget
+from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.program import Program
 from deepprooflog.score.fixed import Weigh
@@ -75,44 +74,23 @@ class Success:
 
 
 @gc_paused()
-def success(
-    program: Program,
-    goal: Goal,
-    interner: Interner,
-    weigh: Weigh,
-    *,
-    local: bool = True,
-    budget: Budget | None = None,
-    method: Method = "auto",
-) -> Success:
+def success(asked: SolveRequest) -> Success:
     """p_success(goal), exact where a method ends within the budget, else bounded."""
-    written = write_down(program, goal, interner, local=local, budget=budget, method=method)
+    written = asked.write_down()
     if written.graph is None:
-        assert written.table is not None
-        return _by_table(written.table, weigh, goal, program)
-    bounded = _by_graph(written.graph, weigh, goal)
+        return _by_table(written.table, asked)
+    bounded = _by_graph(written.graph, asked.weigh, asked.goal)
     if written.table is None:
         return bounded
-    tabled = _by_table(written.table, weigh, goal, program)
+    tabled = _by_table(written.table, asked)
     lower = max(bounded.log_lower, tabled.log_lower)
     return replace(bounded, log_lower=lower, stopped=tabled.stopped)
 
 
 @gc_paused()
-def answer_weights(
-    program: Program,
-    goal: Goal,
-    interner: Interner,
-    weigh: Weigh,
-    *,
-    local: bool = True,
-    budget: Budget | None = None,
-    method: Method = "auto",
-) -> dict[tuple[Term, ...], float]:
+def answer_weights(asked: SolveRequest) -> dict[tuple[Term, ...], float]:
     """The log probability of each answer; raises Inexact, with those found, when some may miss."""
-    written = write_down(
-        program, goal, interner, local=local, budget=budget, method=method, track_answers=True
-    )
+    written, weigh = asked.write_down(track_answers=True), asked.weigh
     found: dict[tuple[Term, ...], tuple[float, float]] = {}
     if written.graph is not None:
         found = _answers_by_graph(written.graph, weigh)
@@ -123,22 +101,13 @@ def answer_weights(
             log, error = float(close.log[unknown]), float(close.error[unknown])
             if log > found.get(answer, (-math.inf, 0.0))[0]:
                 found[answer] = log, error
-    return _all_answers(found, written.stopped, written.goals, program)
+    return _all_answers(found, written.stopped, written.goals, asked.program)
 
 
 @gc_paused()
-def has_proof(
-    program: Program,
-    goal: Goal,
-    interner: Interner,
-    weigh: Weigh,
-    *,
-    local: bool = True,
-    budget: Budget | None = None,
-    method: Method = "auto",
-) -> bool:
+def has_proof(asked: SolveRequest) -> bool:
     """True when some derivation has a weight; raises Inexact when none was met in time."""
-    written = write_down(program, goal, interner, local=local, budget=budget, method=method)
+    written, weigh = asked.write_down(), asked.weigh
     if written.graph is not None:
         graph = written.graph
         weights = [bool(w > -math.inf) for w in weigh(graph, graph.choices)]
@@ -153,7 +122,7 @@ def has_proof(
     if written.complete:
         return False
     raise Inexact(
-        f"no proof of {goal_text(goal)} within the budget ({written.stopped})",
+        f"no proof of {goal_text(asked.goal)} within the budget ({written.stopped})",
         lower=0.0,
         upper=None,
         hint=f"a larger {written.stopped}",
@@ -256,14 +225,15 @@ def _told(value: float, error: float) -> float:
     return error if error > ROUNDING * max(1.0, -value / RANGE) else 0.0
 
 
-def _by_table(table: Tabled, weigh: Weigh, goal: Goal, program: Program) -> Success:
-    weights = weigh(table.calls, table.system.choices)
+def _by_table(table: Tabled | None, asked: SolveRequest) -> Success:
+    assert table is not None
+    weights = asked.weigh(table.calls, table.system.choices)
     found = solve_closely(table.system, weights)
     unknowns = list(table.answers.values())
     value = float(found.log[unknowns].max(initial=-math.inf))
     error = float(found.error[unknowns].max(initial=0.0))
     goals = table.system.unknowns
-    check_one(value, goal_text(goal), program)
+    check_one(value, goal_text(asked.goal), asked.program)
     if table.complete:
         return solved(value, error, "tabled", goals)
     value -= _told(value, error)

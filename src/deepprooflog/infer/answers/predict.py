@@ -27,15 +27,14 @@ from deepprooflog.infer.answers.moves import BindsNothing, Moves
 from deepprooflog.infer.answers.prefixes import PrefixSearch, Spent, substitute
 from deepprooflog.infer.best import Settled, best_path
 from deepprooflog.infer.graphs.values import log_evaluate
-from deepprooflog.infer.method import Method, over_budget, write_down
+from deepprooflog.infer.method import SolveRequest, over_budget
 from deepprooflog.infer.success import answer_weights, check_one
 from deepprooflog.infer.tables.precise import solve_closely
 from deepprooflog.infer.tables.tabled import Tabled
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.goal import Goal, Interner
+from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
 from deepprooflog.logic.limits.gc_pause import gc_paused
-from deepprooflog.logic.program import Program
 from deepprooflog.score.fixed import Weigh
 from deepprooflog.score.slack import label_slack
 from deepprooflog.syntax.terms import Term, Var, variables
@@ -74,29 +73,18 @@ class Weighed(NamedTuple):
 
 @gc_paused()
 def likely_answers(
-    program: Program,
-    goal: Goal,
-    interner: Interner,
-    weigh: Weigh,
-    *,
-    top: int = 1,
-    by: By = "answer",
-    local: bool = True,
-    budget: Budget | None = None,
-    steps: int = STEPS,
-    method: Method = "auto",
+    asked: SolveRequest, *, top: int = 1, by: By = "answer", steps: int = STEPS
 ) -> list[Likely]:
     """The `top` most probable answers, best first; fewer where there are fewer.
 
     When `steps` end the search early, what was found is followed by the best answer at hand, which
     is not certain to be the next one.
     """
-    budget = (budget or Budget()).start()
-    written = write_down(
-        program, goal, interner, local=local, budget=budget, method=method, keep_bound=True
-    )
+    budget = (asked.budget or Budget()).start()
+    asked = replace(asked, budget=budget)
+    written, weigh, interner = asked.write_down(keep_bound=True), asked.weigh, asked.interner
     if not written.complete:
-        raise over_budget(goal, written.stopped)
+        raise over_budget(asked.goal, written.stopped)
     graph = written.graph
     if graph is None:
         assert written.table is not None
@@ -107,9 +95,7 @@ def likely_answers(
     try:
         search = PrefixSearch(Moves(*whole), steps, budget.part(SHARE))
     except BindsNothing:
-        found = answer_weights(
-            program, goal, interner, weigh, local=local, budget=budget, method=method
-        )
+        found = answer_weights(asked)
         return _most_probable(_listed(whole, found, top + 1), top)
     return _by_prefixes(search, whole, interner, top)
 
