@@ -35,7 +35,7 @@ from deepprooflog.logic.goal_batch import GoalBatch, goals
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query, goal
-from deepprooflog.proof.prediction import Prediction
+from deepprooflog.proof.build import Prediction
 from deepprooflog.proof.tree import Proof
 
 if TYPE_CHECKING:

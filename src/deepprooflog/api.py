@@ -23,7 +23,7 @@ from deepprooflog.logic.limits.watch import resident, watched
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.solver.solver import Solver
-from deepprooflog.proof.prediction import Prediction
+from deepprooflog.proof.build import Prediction
 from deepprooflog.questions import ProgramQuestions
 from deepprooflog.syntax.terms import variables
 

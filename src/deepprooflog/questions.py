@@ -27,8 +27,7 @@ from deepprooflog.logic.limits.watch import watched
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
-from deepprooflog.proof.build import Derivation, build_proof
-from deepprooflog.proof.prediction import Prediction, prediction
+from deepprooflog.proof.build import Derivation, Prediction, build_proof, prediction
 from deepprooflog.proof.tree import Proof
 from deepprooflog.score.edges import fractions
 from deepprooflog.score.fixed import Weigh, fixed_weights

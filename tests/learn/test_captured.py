@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
-from deepprooflog.learn.run.cuda_graph import CapturedStep, _step_if
+from deepprooflog.learn.run.minibatch import CapturedStep, _step_if
 
 
 def setting(clip: float) -> tuple[nn.Linear, Tensor, torch.optim.AdamW, CapturedStep]:

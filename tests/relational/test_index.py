@@ -9,10 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprooflog.relational import merge
-from deepprooflog.relational.goals import NO_FACT, PAD, Goals
+from deepprooflog.relational import goals as merge
+from deepprooflog.relational.goals import NO_FACT, PAD, Goals, group_rows, hash_rows
 from deepprooflog.relational.index import Facts, build_index, gather_facts
-from deepprooflog.relational.merge import group_rows, hash_rows
 
 ARITY = [2, 1, 3, 0]
 CONSTANTS = 5

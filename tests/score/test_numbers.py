@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepprooflog.score.embedding.numbers import WIDTH, number_features
+from deepprooflog.score.embedding.encoders import WIDTH, number_features
 
 
 def test_small_integers_are_far_apart() -> None:

@@ -27,8 +27,7 @@ from deepprooflog.logic.analysis.overlap import overlaps
 from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.program import Program
-from deepprooflog.score.fixed import Weigh
-from deepprooflog.score.slack import label_slack, steps_are_subprobabilities
+from deepprooflog.score.fixed import Weigh, label_slack, steps_are_subprobabilities
 from deepprooflog.syntax.terms import Term
 from deepprooflog.syntax.writer import write_term
 

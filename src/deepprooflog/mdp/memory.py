@@ -13,8 +13,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-from deepprooflog.relational.goals import PAD, Goals
-from deepprooflog.relational.merge import hash_rows
+from deepprooflog.relational.goals import PAD, Goals, hash_rows
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
-"""From a derivation to a proof: replay its choices and note which atom each one resolved."""
+"""From a derivation to a proof, and from likely answers to predictions with their proofs."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from deepprooflog.errors import ProofLogError
+from deepprooflog.infer.answers.predict import AnswerWay, Likely
+from deepprooflog.logic.answers import answer_text, bindings_text, probability
 from deepprooflog.logic.builtins.registry import GUARDS
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Bernoulli, Clause, Neural, clause_text
@@ -136,3 +139,53 @@ def _place(clause: Clause | None) -> str | None:
     if clause is None or clause.place is None:
         return None
     return f"{clause.place.file}:{clause.place.line}"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """An answer of an open query: how probable it is, how certain its place, and its best proof.
+
+    `log_prob` sums over all derivations that end in the answer; `proof` is the best one of them.
+    `certain` means that no answer is more probable, apart from those listed before it; `log_others`
+    bounds every answer that is not listed. `method` says how it was found: "prefixes", "answers" or
+    "derivation".
+    """
+
+    answer: str
+    bindings: Mapping[str, str] = field(hash=False)
+    log_prob: float
+    certain: bool
+    log_others: float
+    method: AnswerWay
+    proof: Proof = field(repr=False)
+
+    @property
+    def probability(self) -> float:
+        """p of the answer; 0.0 where it is below the smallest float (see `log_prob`)."""
+        return probability(self.log_prob)
+
+    @property
+    def others(self) -> float:
+        """No answer that is not listed is more probable than this."""
+        return math.exp(min(self.log_others, 0.0))
+
+
+def prediction(program: Program, query: Query, found: Likely) -> Prediction:
+    """An answer found by inference, in words."""
+    free = variables(*query.atoms)
+    for var, value in zip(free, found.answer, strict=True):
+        var.ref = value
+    try:
+        bindings = bindings_text(query, program)
+    finally:
+        for var in free:
+            var.ref = None
+    return Prediction(
+        answer=answer_text(query, program, found.answer),
+        bindings=bindings,
+        log_prob=found.log_prob,
+        certain=found.certain,
+        log_others=found.log_others,
+        method=found.method,
+        proof=build_proof(program, query, Derivation(found.choices, found.log_weights)),
+    )

@@ -17,9 +17,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.goals import Goals
+from deepprooflog.relational.goals import Goals, group_rows
 from deepprooflog.relational.match import Calls, match
-from deepprooflog.relational.merge import group_rows
 from deepprooflog.relational.resolve import Resolvents, from_rows, resolve
 
 

@@ -14,9 +14,8 @@ from torch import Tensor
 
 from deepprooflog.relational.call_patterns import argument, residual
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.goals import PAD, Goals, number_variables, variable
+from deepprooflog.relational.goals import PAD, Goals, group_rows, number_variables, variable
 from deepprooflog.relational.match import Calls, match
-from deepprooflog.relational.merge import group_rows
 from deepprooflog.score.segments import tensor_ranges
 
 

@@ -10,6 +10,16 @@ the first argument, or pair of arguments, whose constants split them into sums o
 they add up to less than 1, failing is one more entry of the softmax, with the mass that is left.
 `t(_)` takes an equal share of what the others leave. A value of 0, or a share of nothing, begins at
 a millionth, since a softmax never leaves 0.
+
+The mass that a goal's labels leave over, 1 − Σ, comes from the fractions as written: found from the
+sum of float64 weights it would be lost where it matters, beside a loop of weight 1 − 10⁻¹⁶.
+
+Found plus open mass bounds a probability from above (`steps_are_subprobabilities`) when no step's
+weights exceed 1, neither those explored nor those behind the open goals.
+Explored steps are added up. Behind an open goal, labels and networks are distributions; a clause of
+an unlabelled predicate weighs 1, so its clauses must exclude each other: no two heads unify (and no
+explored call of the predicate matched two). Builtins with several solutions weigh 1 each and
+exclude an upper bound as well.
 """
 
 from __future__ import annotations
@@ -18,6 +28,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -25,12 +36,13 @@ from numpy.typing import NDArray
 
 from deepprooflog.errors import ModelError, ProgramError
 from deepprooflog.graph.goalgraph import CallGraph, GoalGraph
-from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.clause import Clause, Trainable, at
+from deepprooflog.logic.analysis.exclusive import exclusive_heads, weighs_one_at_most
+from deepprooflog.logic.choice import Choice, WeightSource
+from deepprooflog.logic.clause import Clause, Constant, Label, Neural, Trainable, at
 from deepprooflog.logic.program import PredicateKind, Program
 from deepprooflog.score.edges import edge_table
 from deepprooflog.syntax.numerals import log_fraction
-from deepprooflog.syntax.terms import Term, is_ground
+from deepprooflog.syntax.terms import Term, functor_of, is_ground
 
 TOLERANCE = 1e-9
 # In place of an initial value of 0, which could never be trained away from it.
@@ -123,3 +135,66 @@ def fixed_weights(program: Program) -> Weigh:
         return table.constant
 
     return weigh
+
+
+Floats = NDArray[np.float64]
+Slack = Callable[[Sequence[int]], Floats]
+"""For some goals of a graph, 1 − Σ of their steps' weights; nan where only the weights tell."""
+
+# The slack of steps that are all of a learned distribution: 0 if their weights say so, too.
+DISTRIBUTION = np.inf
+
+
+def unknown_slack(nodes: Sequence[int]) -> Floats:
+    """Nothing is known apart from the weights."""
+    return np.full(len(nodes), np.nan)
+
+
+def label_slack(first: NDArray[np.int64], choices: Sequence[Choice], program: Program) -> Slack:
+    """The slack of goals whose steps are weighed by labels.
+
+    The steps of goal n are choices[first[n]] … choices[first[n + 1] − 1].
+    """
+    known: dict[tuple[int, ...], float] = {}
+
+    @cache
+    def softmaxes() -> list[frozenset[int]]:
+        return [frozenset(map(id, g.clauses)) for g in trainable_groups(program) if not g.spare]
+
+    def of(steps: Sequence[Choice]) -> float:
+        weigher = steps[0].weigher if steps else WeightSource.ONE
+        if weigher is WeightSource.LABEL:
+            key = tuple([id(c.clause) for c in steps])
+            if key not in known:
+                values = [label.value for c in steps if isinstance(label := label_of(c), Constant)]
+                known[key] = float(1 - sum(values, Fraction(0)))
+            return known[key]
+        if weigher is WeightSource.TRAINABLE:
+            clauses = [id(c.clause) for c in steps]
+            whole = len(set(clauses)) == len(clauses) and frozenset(clauses) in softmaxes()
+            return DISTRIBUTION if whole else np.nan
+        if weigher is WeightSource.NEURAL:
+            label = label_of(steps[0])
+            whole = isinstance(label, Neural) and len(steps) == len(label.domain)
+            return DISTRIBUTION if whole else np.nan
+        return np.nan
+
+    def slack(nodes: Sequence[int]) -> Floats:
+        return np.asarray([of(choices[int(first[n]) : int(first[n + 1])]) for n in nodes])
+
+    return slack
+
+
+def label_of(choice: Choice) -> Label | None:
+    """The label of the clause that was chosen."""
+    return None if choice.clause is None else choice.clause.label
+
+
+def steps_are_subprobabilities(graph: GoalGraph, weights: NDArray[np.float64]) -> bool:
+    """True when no step of the graph, nor any behind its open goals, weighs more than 1."""
+    sums = np.zeros(graph.nodes)
+    np.add.at(sums, graph.source, np.exp(weights))
+    if (sums > 1 + 1e-9).any():
+        return False
+    behind = [functor_of(a) for n in graph.open.tolist() for a in graph.goals[n].atoms]
+    return weighs_one_at_most(graph.program, behind, exclusive_heads)

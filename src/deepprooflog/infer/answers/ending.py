@@ -18,7 +18,7 @@ from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.graph.schedule import Arrows, arrows, schedule
 from deepprooflog.infer.best import best_edges
 from deepprooflog.infer.graphs.values import log_evaluate
-from deepprooflog.score.slack import label_slack
+from deepprooflog.score.fixed import label_slack
 from deepprooflog.syntax.terms import Struct, Term, Var
 
 Floats = NDArray[np.float64]

@@ -24,7 +24,7 @@ from deepprooflog.graph.goalgraph import GoalGraph
 from deepprooflog.graph.schedule import Schedule, schedule, strong_components
 from deepprooflog.infer.graphs.semiring import LogSemiring
 from deepprooflog.infer.graphs.values import log_evaluate
-from deepprooflog.score.slack import label_slack
+from deepprooflog.score.fixed import label_slack
 from deepprooflog.syntax.terms import Struct, Term, Var, is_ground
 
 Move = tuple[float, tuple[Term, ...], int]

@@ -35,8 +35,7 @@ from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
 from deepprooflog.logic.limits.gc_pause import gc_paused
-from deepprooflog.score.fixed import Weigh
-from deepprooflog.score.slack import label_slack
+from deepprooflog.score.fixed import Weigh, label_slack
 from deepprooflog.syntax.terms import Term, Var, variables
 from deepprooflog.syntax.writer import write_term
 

@@ -22,10 +22,10 @@ from deepprooflog.logic.goal import Goal
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
 from deepprooflog.score.edges import EdgeTable, edge_table
+from deepprooflog.score.fixed import label_slack
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer
-from deepprooflog.score.slack import label_slack
 from deepprooflog.score.weigh import WeighRequest, edge_weights
 
 

@@ -28,7 +28,7 @@ from deepprooflog.infer.cycles.wide import (
     to_float,
     to_log,
 )
-from deepprooflog.score.slack import DISTRIBUTION
+from deepprooflog.score.fixed import DISTRIBUTION
 
 # Pivots that lose this much to cancellation say nothing about the error.
 HOPELESS = 1e12

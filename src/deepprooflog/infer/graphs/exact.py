@@ -25,7 +25,7 @@ from deepprooflog.infer.cycles.elimination import NoLimit, solve_transposed
 from deepprooflog.infer.cycles.wide import Floats, normal, over, times, to_float, to_log
 from deepprooflog.infer.graphs.semiring import divergent
 from deepprooflog.infer.graphs.values import Component, component
-from deepprooflog.score.slack import Slack, unknown_slack
+from deepprooflog.score.fixed import Slack, unknown_slack
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from deepprooflog.infer.cycles.ordering import Ints, order_states
 from deepprooflog.infer.cycles.scalar import OutOfRange, eliminate
 from deepprooflog.infer.cycles.wide import Floats, from_log, segment_sum, to_log
 from deepprooflog.infer.graphs.semiring import LogSemiring, divergent
-from deepprooflog.score.slack import DISTRIBUTION, Slack, unknown_slack
+from deepprooflog.score.fixed import DISTRIBUTION, Slack, unknown_slack
 
 # Cycles of up to so many goals are solved one state at a time.
 FEW = 64

@@ -14,9 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from deepprooflog.learn.run import checkpoint
-from deepprooflog.learn.run.cuda_graph import CapturedStep
 from deepprooflog.learn.run.loop import Row, Trainer
-from deepprooflog.learn.run.minibatch import BatchStream, Objective, descend
+from deepprooflog.learn.run.minibatch import BatchStream, CapturedStep, Objective, descend
 
 SHAPE: checkpoint.EntryTypes = {
     "model": dict, "optimizer": dict, "order": Tensor, "total": float, "count": int,

@@ -12,7 +12,6 @@ from deepprooflog.logic.builtins import (  # noqa: F401 (imported for their regi
     lists,
     numbers,
     output,
-    reflection,
     refused,
     solutions,
     sorting,

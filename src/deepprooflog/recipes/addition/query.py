@@ -21,7 +21,7 @@ from deepprooflog.errors import DataError
 from deepprooflog.infer.answers.predict import By
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.logic.query import Query
-from deepprooflog.proof.prediction import Prediction
+from deepprooflog.proof.build import Prediction
 from deepprooflog.proof.tree import Proof
 from deepprooflog.recipes.addition.run import trained
 from deepprooflog.recipes.addition.task import pictures, tensor

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from deepprooflog.logic.goal import Goal
-from deepprooflog.score.embedding.numbers import WIDTH, number_features
+from deepprooflog.score.embedding.encoders import WIDTH, number_features
 from deepprooflog.score.embedding.term_levels import TermLevel, TermLevels
 from deepprooflog.score.embedding.vocabulary import Vocabulary
 from deepprooflog.score.segments import Address, Gather, Segments, gather, segments

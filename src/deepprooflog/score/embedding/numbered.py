@@ -19,7 +19,7 @@ from torch import Tensor
 from deepprooflog.score.embedding.aggregate import aggregate_rows
 from deepprooflog.score.embedding.atoms import atoms_of_rows
 from deepprooflog.score.embedding.embedding import Embedding
-from deepprooflog.score.embedding.numbers import WIDTH, number_features
+from deepprooflog.score.embedding.encoders import WIDTH, number_features
 from deepprooflog.score.embedding.terms import VARIABLES
 from deepprooflog.score.embedding.vocabulary import NumberSymbol
 from deepprooflog.score.segments import distinct_rows

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.score.embedding.atoms import Mlp
-from deepprooflog.score.embedding.encoders import Encoders
+from deepprooflog.score.embedding.encoders import WIDTH, Encoders
 from deepprooflog.score.embedding.layout import (
     Compounds,
     Lists,
@@ -26,7 +26,6 @@ from deepprooflog.score.embedding.layout import (
     SymbolRows,
     Variables,
 )
-from deepprooflog.score.embedding.numbers import WIDTH
 from deepprooflog.score.segments import run_gru
 
 # Variables from this one on are embedded alike.
