@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -29,6 +29,8 @@ class ComplEx(Kge):
     Heads are learned through the inverse, as tails of (t, r⁻¹, ?). A triple has one score, the mean
     of its two directions, which is that of the relation ½ (r + conj r⁻¹).
     """
+
+    regularizers: ClassVar[dict[str, tuple[float, ...]]] = {"n3": (1.0, 0.1, 4.0)}
 
     def __init__(self, entities: int, relations: int, dimension: int, scale: float = 1e-3) -> None:
         super().__init__(entities, relations, dimension)

@@ -31,6 +31,8 @@ class Kge(nn.Module, ABC):
 
     weights_depend_on: ClassVar[tuple[str, ...]] = ()
     """Options without which the weights mean something else."""
+    regularizers: ClassVar[dict[str, tuple[float, ...]]] = {}
+    """Options that a graph may want otherwise, and what to multiply them by to see."""
 
     def __init__(self, entities: int, relations: int, dimension: int) -> None:
         super().__init__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -30,6 +30,7 @@ class RotatE(Kge):
     """
 
     weights_depend_on = ("margin",)  # the scale on which phases are learned
+    regularizers: ClassVar[dict[str, tuple[float, ...]]] = {"margin": (1.0, 0.5)}
 
     def __init__(
         self,

@@ -81,6 +81,14 @@ class PriorOptions(KgeOptions):
         "complex", "the embedding's score; none: no prior",
         choices=(*kge_models.BY_NAME, NO_PRIOR),
     )  # fmt: skip
+    steps: int = option(
+        0, "of the optimizer; 0: as many as raise validation, with the dimension and regularizer "
+        "that are best there", at_least=0, at_most=MOST,
+    )  # fmt: skip
+    seconds: float = option(
+        60.0, "that may pass before no further embedding is tried, where steps=0", above=0,
+        at_most=1e7,
+    )  # fmt: skip
     from_run: str = option("", "a run whose prior is used; empty: train one")
     members: int = option(1, "embeddings from as many seeds, side by side", at_least=1, at_most=64)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -23,8 +25,9 @@ from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.kge.joined import joined
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.table import BY_NAME
-from deepprooflog.kg.kge.training import train_kge
-from deepprooflog.kg.learn.options import NO_PRIOR, GraphOptions
+from deepprooflog.kg.kge.training import TrainedKge, train_kge
+from deepprooflog.kg.learn.options import NO_PRIOR, GraphOptions, PriorOptions
+from deepprooflog.kg.learn.prior_choice import FIRST, PriorSearch
 from deepprooflog.learn.run.progress import Progress
 
 _ON_THIS = "train a prior on this graph"
@@ -43,15 +46,15 @@ def find_prior(
     if own is not None and own.exists():
         return load_prior(own, graph, graph, find_device(options.device)), 0.0
     if options.prior.from_run:
-        kge, seconds = other_prior(options, graph), 0.0
+        kge, chosen, seconds = other_prior(options, graph), options.prior, 0.0
     else:
-        kge, seconds = train_prior(options, graph, folder, progress)
+        kge, chosen, seconds = train_prior(options, graph, folder, progress)
     belief = calibrate_belief(
         kge, graph, base_rate=options.belief.base_rate, evidence=options.belief.evidence,
         seed=options.seed,
     )  # fmt: skip
     if folder is not None and own is not None:
-        save_prior(own, belief, options.prior)
+        save_prior(own, belief, chosen)
         for training in folder.glob("prior-training-*.pt"):
             training.unlink()
     return belief, seconds
@@ -62,14 +65,15 @@ def other_prior(options: GraphOptions, graph: Graph) -> Kge:
     asked, folder = options.prior, Path(options.prior.from_run)
     path, device = folder / "prior.pt", find_device(options.device)
     state = read_prior(path, device)
-    if state["model"] != asked.kind or state["dimension"] != asked.members * asked.dimension:
+    other = asked.steps and state["dimension"] != asked.members * asked.dimension
+    if state["model"] != asked.kind or other:
         raise DataError(
             f"a prior of kind {state['model']}, dimension {state['dimension']}", file=str(path),
             hint=f"prior={state['model']} and prior.members times prior.dimension = "
             f"{state['dimension']}",
         )  # fmt: skip
     for name in BY_NAME[asked.kind].weights_depend_on:
-        if state[name] != getattr(asked, name):
+        if asked.steps and state[name] != getattr(asked, name):
             raise DataError(
                 f"a prior of {name} {state[name]:g}", file=str(path),
                 hint=f"prior.{name}={state[name]:g}",
@@ -107,18 +111,59 @@ def _names(folder: Path, graph: Graph) -> Graph | None:
 
 def train_prior(
     options: GraphOptions, graph: Graph, folder: Path | None, progress: bool
-) -> tuple[Kge, float]:
+) -> tuple[Kge, PriorOptions, float]:
     """Train the members one after another and join them; an interrupted run goes on."""
-    members, seconds = [], 0.0
-    for number in range(options.prior.members):
-        asked = options.prior.member(number)
-        bar = Progress(asked.steps)
-        bar.live = bar.live and progress
+    training = _Training(options, graph, folder, progress)
+    own, first = options.prior, None
+    if not own.steps and not len(graph.valid):
+        own = replace(own, steps=FIRST)  # nothing says which is better
+    if not own.steps:
+        first, choice = PriorSearch(own, graph, training, folder).run()
+        own = choice.best.options
+        if progress:
+            print(choice, file=sys.stderr)
+    members = [] if first is None else [first]
+    for number in range(len(members), own.members):
+        members.append(training.member(own, number))
+    return joined(members), own, training.seconds
+
+
+class _Training:
+    """The embeddings that one prior takes to train, and their seconds."""
+
+    def __init__(
+        self, options: GraphOptions, graph: Graph, folder: Path | None, progress: bool
+    ) -> None:
+        self.graph, self.folder, self.progress = graph, folder, progress
+        self.device = find_device(options.device)
+        self.seconds = 0.0
+
+    def member(self, own: PriorOptions, number: int) -> Kge:
+        """One of the embeddings that are joined."""
+        return self._train(own.member(number), str(number)).model
+
+    def trial(self, own: PriorOptions) -> tuple[Kge, float]:
+        """An embedding on trial."""
+        trained = self._train(own, _name(own))
+        return trained.model, trained.seconds
+
+    def forget(self, own: PriorOptions) -> None:
+        """Delete the checkpoint of an embedding that is not the best."""
+        if self.folder is not None:
+            (self.folder / f"prior-training-{_name(own)}.pt").unlink(missing_ok=True)
+
+    def _train(self, own: PriorOptions, name: str) -> TrainedKge:
+        bar = Progress(own.steps)
+        bar.live = bar.live and self.progress
+        graph, folder = self.graph, self.folder
         trained = train_kge(
             torch.from_numpy(graph.train), entities=len(graph.entities),
-            relations=len(graph.relations), options=asked, device=find_device(options.device),
-            path=None if folder is None else folder / f"prior-training-{number}.pt", progress=bar,
+            relations=len(graph.relations), options=own, device=self.device,
+            path=None if folder is None else folder / f"prior-training-{name}.pt", progress=bar,
         )  # fmt: skip
-        members.append(trained.model)
-        seconds += trained.seconds
-    return joined(members), seconds
+        self.seconds += trained.seconds
+        return trained
+
+
+def _name(own: PriorOptions) -> str:
+    return f"{own.dimension}-{own.n3:g}-{own.margin:g}-{own.steps}"
