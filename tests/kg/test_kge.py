@@ -9,9 +9,11 @@ from torch import Tensor
 from deepprooflog.errors import ModelError
 from deepprooflog.kg.kge import kge, modulus
 from deepprooflog.kg.kge.complex import ComplEx
+from deepprooflog.kg.kge.distmult import DistMult
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.modulus import modulus_distance, plain_distance
 from deepprooflog.kg.kge.rotate import RotatE
+from deepprooflog.kg.kge.transe import TransE
 
 ENTITIES, RELATIONS, DIMENSION = 7, 3, 5
 
@@ -20,10 +22,13 @@ def models() -> list[Kge]:
     torch.manual_seed(0)
     rotate = RotatE(ENTITIES, RELATIONS, DIMENSION, margin=4.0)
     euclidean = RotatE(ENTITIES, RELATIONS, DIMENSION, margin=4.0, norm="euclidean")
-    return [m.double() for m in (rotate, euclidean, ComplEx(ENTITIES, RELATIONS, DIMENSION, 1.0))]
+    size = ENTITIES, RELATIONS, DIMENSION
+    rest = ComplEx(*size, 1.0), TransE(*size, margin=4.0), DistMult(*size, 1.0)
+    return [m.double() for m in (rotate, euclidean, *rest)]
 
 
-MODELS = pytest.mark.parametrize("model", models(), ids=["rotate", "euclidean", "complex"])
+NAMES = ["rotate", "euclidean", "complex", "transe", "distmult"]
+MODELS = pytest.mark.parametrize("model", models(), ids=NAMES)
 
 
 def as_complex(rows: Tensor) -> Tensor:
@@ -40,6 +45,12 @@ def formula(model: Kge, h: int, r: int, t: int) -> float:
         distance = (entity[h] * torch.polar(torch.ones_like(phase), phase) - entity[t]).abs()
         norm = distance.sum() if model.norm == "moduli" else distance.square().sum().sqrt()
         return model.margin - norm.item()
+    if isinstance(model, TransE):
+        plain, shift = model.entity.detach(), model.shift.detach()
+        return model.margin - (plain[h] + shift[r] - plain[t]).abs().sum().item()
+    if isinstance(model, DistMult):
+        plain, scale = model.entity.detach(), model.factor.detach()
+        return float((plain[h] * scale[r] * plain[t]).sum())
     assert isinstance(model, ComplEx)
     factor = as_complex(model.factor.detach())
     forward = (entity[h] * factor[r] * entity[t].conj()).sum().real
@@ -104,6 +115,18 @@ def test_a_rotation_can_be_symmetric_inverse_or_composed() -> None:
     h, r, t = torch.tensor(triples).unbind(1)
     expected = torch.full((len(triples),), 2.0, dtype=torch.float64)
     torch.testing.assert_close(model.score(h, r, t).detach(), expected)
+
+
+def test_a_translation_can_be_inverse_or_composed() -> None:
+    """Points on a line, h + r = t: the margin itself, and one less for each unit beyond."""
+    model = TransE(5, 3, 2, margin=2.0).double()
+    along = torch.tensor([0.25, -0.25, 0.25, 0.25], dtype=torch.float64)  # of length 1
+    with torch.no_grad():
+        model.entity.copy_(torch.arange(5)[:, None] * along)
+        model.shift.copy_(torch.tensor([1, -1, 2])[:, None] * along)
+    triples = torch.tensor([(0, 0, 1), (1, 1, 0), (1, 2, 3), (0, 0, 4), (4, 2, 4)])
+    expected = torch.tensor([2.0, 2.0, 2.0, -1.0, 0.0], dtype=torch.float64)
+    torch.testing.assert_close(model.score(*triples.unbind(1)).detach(), expected)
 
 
 @pytest.mark.parametrize("block", [1, 40, 1 << 17])

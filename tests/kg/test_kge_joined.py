@@ -10,20 +10,26 @@ from torch import Tensor
 
 from deepprooflog.errors import ModelError
 from deepprooflog.kg.kge.complex import ComplEx
+from deepprooflog.kg.kge.distmult import DistMult
 from deepprooflog.kg.kge.joined import joined
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.rotate import RotatE
+from deepprooflog.kg.kge.table import BY_NAME
+from deepprooflog.kg.kge.transe import TransE
 
 
 def members(kind: str, dimensions: tuple[int, ...]) -> list[Kge]:
     torch.manual_seed(0)
     if kind == "rotate":
         return [RotatE(7, 3, d, margin=6.0) for d in dimensions]
-    return [ComplEx(7, 3, d, scale=1.0) for d in dimensions]
+    if kind == "transe":
+        return [TransE(7, 3, d, margin=6.0) for d in dimensions]
+    real = DistMult if kind == "distmult" else ComplEx
+    return [real(7, 3, d, scale=1.0) for d in dimensions]
 
 
 @pytest.mark.parametrize("dimensions", [(4,), (4, 4), (2, 5, 3)])
-@pytest.mark.parametrize("kind", ["rotate", "complex"])
+@pytest.mark.parametrize("kind", BY_NAME)
 def test_scores_are_means(kind: str, dimensions: tuple[int, ...]) -> None:
     parts = members(kind, dimensions)
     whole = joined(parts)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.kge.distmult import DistMult, one_against_all_real
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.options import KgeOptions
 from deepprooflog.kg.kge.table import make_model
@@ -87,6 +88,32 @@ def test_complex_learns_symmetric_and_antisymmetric_relations() -> None:
     with torch.no_grad():
         h, r, t = train[train[:, 1] == 1].unbind(1)
         assert (model.score(h, r, t) > model.score(t, r, h)).all()
+
+
+def test_distmult_learns_symmetric_relations_and_no_others() -> None:
+    """Held-out mates come first; who beats whom has one score both ways."""
+    mates = [(a, 0, b) for k in range(6) for a in range(4 * k, 4 * k + 4)
+             for b in range(4 * k, 4 * k + 4) if a != b]  # fmt: skip
+    beats = [(a, 1, b) for a in range(24) for b in range(24) if a // 4 < b // 4]
+    triples = torch.tensor(mates + beats)
+    order = torch.randperm(len(mates), generator=torch.Generator().manual_seed(0))
+    train = triples[torch.cat([order[12:], torch.arange(len(mates), len(triples))])]
+    options = KgeOptions(kind="distmult", dimension=16, steps=80, batch=64, lr=0.05, n3=0.005)
+    model = train_kge(train, entities=24, relations=2, options=options).model
+    assert mrr(model, triples[order[:12]], triples) > 0.95
+    h, r, t = triples.unbind(1)
+    torch.testing.assert_close(model.score(h, r, t), model.score(t, r, h))
+
+
+def test_the_loss_of_distmult_is_its_formula() -> None:
+    """−log softmax of both directions and the cubes, halved, by hand."""
+    model = DistMult(3, 1, 1, scale=1.0).double()
+    e, f = model.entity.detach(), model.factor.detach()[0]
+    by_hand = sum(
+        -torch.log_softmax(e @ (e[a] * f), 0)[b] for a, b in ((0, 2), (2, 0))
+    ) + 0.3 * (e[0].abs() ** 3 + e[2].abs() ** 3 + 2 * f.abs() ** 3).sum()  # fmt: skip
+    found = one_against_all_real(model, torch.tensor([[0, 0, 2]]), 0.3)
+    torch.testing.assert_close(found[0].detach(), by_hand / 2)
 
 
 def test_a_step_of_the_optimizer_is_adams_by_hand() -> None:

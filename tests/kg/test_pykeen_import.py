@@ -28,12 +28,14 @@ def factory(inverse: bool = False) -> Any:
     )
 
 
-def model(name: str, triples: Any) -> Any:
-    built = getattr(pykeen_models, name)(triples_factory=triples, embedding_dim=6, random_seed=0)
+def model(name: str, triples: Any, **more: Any) -> Any:
+    size = 7 if name in ("TransE", "DistMult") else 6  # real vectors of any length
+    make = getattr(pykeen_models, name)
+    built = make(triples_factory=triples, embedding_dim=size, random_seed=0, **more)
     return built.eval()
 
 
-@pytest.mark.parametrize("name", ["RotatE", "ComplEx"])
+@pytest.mark.parametrize("name", ["RotatE", "ComplEx", "TransE", "DistMult"])
 def test_scores_are_pykeens(name: str) -> None:
     """Triples, all tails and all heads."""
     triples = factory()
@@ -48,7 +50,7 @@ def test_scores_are_pykeens(name: str) -> None:
         torch.testing.assert_close(ours.all_heads(every[:, 1], every[:, 2]), heads)
 
 
-@pytest.mark.parametrize("name", ["RotatE", "ComplEx"])
+@pytest.mark.parametrize("name", ["RotatE", "ComplEx", "TransE", "DistMult"])
 def test_rows_follow_the_labels_given(name: str) -> None:
     """Our numbers are by first occurrence, PyKEEN's by sorted label."""
     triples = factory()
@@ -82,8 +84,10 @@ def test_a_saved_pipeline_is_read(tmp_path: Path) -> None:
 
 def test_what_cannot_be_imported_is_named(tmp_path: Path) -> None:
     triples = factory()
-    with pytest.raises(ModelError, match="TransEInteraction cannot be imported"):
-        from_pykeen(model("TransE", triples))
+    with pytest.raises(ModelError, match="HolEInteraction cannot be imported"):
+        from_pykeen(model("HolE", triples))
+    with pytest.raises(ModelError, match="has the norm 2"):
+        from_pykeen(model("TransE", triples, scoring_fct_norm=2))
     with pytest.raises(ModelError, match="inverse triples"):
         from_pykeen(model("RotatE", factory(inverse=True)))
     with pytest.raises(DataError, match=r"no entity 'dan' \(and 1 more\)"):

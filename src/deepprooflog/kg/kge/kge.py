@@ -1,11 +1,12 @@
-"""Knowledge-graph embeddings: a score for each triple (h, r, t), as complex vectors.
+"""Knowledge-graph embeddings: a score for each triple (h, r, t), as vectors.
 
-A tail is asked the question h∘r, a head the mirrored one, r̄∘t. A model says what its relations are
-and how well a question matches an entity; scores of triples, of candidates and of all entities
-follow. It also says what it is trained to, and how several become one. Each has a file of its own
-and a line in `kge_models.BY_NAME`.
+A tail is asked the question h∘r, a head the mirrored one, t∘r⁻¹. A model says what ∘ and r⁻¹ are
+(the complex product and the conjugate, where it says nothing),
+what its relations are and how well a question matches an entity; scores of triples, of candidates
+and of all entities follow. It also says what it is trained to, and how several become one. Each has
+a file of its own and a line in `table.BY_NAME`.
 
-A complex vector of dimension d is one row of 2d numbers, real parts first.
+A vector of dimension d is one row of 2d numbers: of a complex one, real parts first.
 """
 
 from __future__ import annotations
@@ -26,6 +27,24 @@ from deepprooflog.kg.kge.options import KgeOptions
 HELD = 1 << 24
 
 
+def product(
+    x: Float[Tensor, "*batch width"], y: Float[Tensor, "*batch width"]
+) -> Float[Tensor, "*batch width"]:
+    """The complex product, element by element.
+
+    >>> product(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0])).tolist()  # i · i
+    [-1.0, 0.0]
+    """
+    (a, b), (c, d) = x.chunk(2, -1), y.chunk(2, -1)
+    return torch.cat([a * c - b * d, a * d + b * c], -1)
+
+
+def conjugate(x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+    """The complex conjugate."""
+    real, imaginary = x.chunk(2, -1)
+    return torch.cat([real, -imaginary], -1)
+
+
 class Kge(nn.Module, ABC):
     """What the embedding models share. Indices are tensors on the model's device."""
 
@@ -33,6 +52,10 @@ class Kge(nn.Module, ABC):
     """Options without which the weights mean something else."""
     regularizers: ClassVar[dict[str, tuple[float, ...]]] = {}
     """Options that a graph may want otherwise, and what to multiply them by to see."""
+    carry: ClassVar[Callable[..., Tensor]] = staticmethod(product)
+    """h∘r, an entity's vector as a relation changes it."""
+    inverse: ClassVar[Callable[..., Tensor]] = staticmethod(conjugate)
+    """The relation's vector for the way back."""
 
     def __init__(self, entities: int, relations: int, dimension: int) -> None:
         super().__init__()
@@ -52,7 +75,7 @@ class Kge(nn.Module, ABC):
 
     @abstractmethod
     def relation(self, relation: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
-        """The relations' complex vectors."""
+        """The relations' vectors."""
 
     @abstractmethod
     def match(
@@ -80,13 +103,13 @@ class Kge(nn.Module, ABC):
         self, head: Int[Tensor, "*batch"], relation: Int[Tensor, "*batch"]
     ) -> Float[Tensor, "*batch width"]:
         """h∘r, what the tail is compared with."""
-        return product(rows(self.entity, head), self.relation(relation))
+        return self.carry(rows(self.entity, head), self.relation(relation))
 
     def ask_head(
         self, relation: Int[Tensor, "*batch"], tail: Int[Tensor, "*batch"]
     ) -> Float[Tensor, "*batch width"]:
-        """r̄∘t, what the head is compared with."""
-        return product(rows(self.entity, tail), conjugate(self.relation(relation)))
+        """t∘r⁻¹, what the head is compared with."""
+        return self.carry(rows(self.entity, tail), self.inverse(self.relation(relation)))
 
     def score(
         self, head: Int[Tensor, "*_h"], relation: Int[Tensor, "*_r"], tail: Int[Tensor, "*_t"]
@@ -155,24 +178,6 @@ class Kge(nn.Module, ABC):
 
     def _at_once(self, candidates: int) -> int:
         return max(1, HELD // (2 * self.dimension * max(candidates, 1)))
-
-
-def product(
-    x: Float[Tensor, "*batch width"], y: Float[Tensor, "*batch width"]
-) -> Float[Tensor, "*batch width"]:
-    """The complex product, element by element.
-
-    >>> product(torch.tensor([0.0, 1.0]), torch.tensor([0.0, 1.0])).tolist()  # i · i
-    [-1.0, 0.0]
-    """
-    (a, b), (c, d) = x.chunk(2, -1), y.chunk(2, -1)
-    return torch.cat([a * c - b * d, a * d + b * c], -1)
-
-
-def conjugate(x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
-    """The complex conjugate."""
-    real, imaginary = x.chunk(2, -1)
-    return torch.cat([real, -imaginary], -1)
 
 
 def rows(

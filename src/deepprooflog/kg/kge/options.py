@@ -19,9 +19,12 @@ class KgeOptions:
     try: dimension=1
     """
 
-    kind: str = option("complex", "of the score, by a name in `kge_models.BY_NAME`")
+    kind: str = option("complex", "of the score, by a name in `kge.table.BY_NAME`")
     dimension: int = option(
-        128, "complex numbers in an entity's vector", at_least=1, at_most=65_536
+        128,
+        "of a vector: complex numbers, or pairs of real ones",
+        at_least=1,
+        at_most=65_536,
     )
     steps: int = option(500, "of the optimizer", at_least=1, at_most=MOST)
     batch: int = option(512, "triples in a step", at_least=1, at_most=1_000_000)
@@ -34,30 +37,38 @@ class KgeOptions:
         0, "of the weights, the order and the negatives", at_least=0, at_most=2**32, inherited=True
     )
 
-    margin: float = option(12.0, "RotatE: from which a score is positive", above=0, at_most=1e6)
+    margin: float = option(
+        12.0, "RotatE, TransE: from which a score is positive", above=0, at_most=1e6
+    )
     negatives: int = option(
-        128, "RotatE: corruptions of a triple, on each side that is corrupted", at_least=1,
+        128, "RotatE, TransE: corruptions of a triple, on each side that is corrupted", at_least=1,
         at_most=1_000_000,
     )  # fmt: skip
     temperature: float = option(
-        1.0, "RotatE: of the weights among them; 0: all alike", at_least=0, at_most=1e6
+        1.0, "RotatE, TransE: of the weights among them; 0: all alike", at_least=0, at_most=1e6
     )
     sharing: str = option(
         "each",
-        "RotatE: negatives of one triple's own, or one set for a group",
+        "RotatE, TransE: negatives of one triple's own, or one set for a group",
         choices=("each", "shared"),
     )
-    group: int = option(128, "RotatE: triples that share one set", at_least=1, at_most=1_000_000)
+    group: int = option(
+        128, "RotatE, TransE: triples that share one set", at_least=1, at_most=1_000_000
+    )
     sides: str = option(
-        "split", "RotatE: tails for half of a batch and heads for the other, or both for all",
+        "split", "RotatE, TransE: tails for half of a batch, heads for the other, or both for all",
         choices=("split", "both"),
     )  # fmt: skip
-    filtered: bool = option(False, "RotatE: leave out corruptions that are training triples")
+    filtered: bool = option(
+        False, "RotatE, TransE: leave out corruptions that are training triples"
+    )
     subsampling: bool = option(
         False, "weigh a triple by 1/√(triples with its (h, r) or its (r, t))"
     )
 
-    n3: float = option(0.05, "ComplEx: weight of the nuclear 3-norm", at_least=0, at_most=1e6)
+    n3: float = option(
+        0.05, "ComplEx, DistMult: weight of the nuclear 3-norm", at_least=0, at_most=1e6
+    )
     dura: float = option(
         0.0, "ComplEx: weight of the duality-induced regularizer", at_least=0, at_most=1e6
     )

@@ -1,24 +1,27 @@
-"""Embeddings trained with PyKEEN: its RotatE and ComplEx, with the same scores here.
+"""Embeddings trained with PyKEEN: its RotatE, ComplEx, TransE and DistMult, scored alike here.
 
 PyKEEN's RotatE measures the Euclidean norm of h∘r − t where Sun et al. sum moduli; it becomes a
-RotatE with `norm="euclidean"` and margin 0. Its own numbering is by sorted label, so rows are put
-into the order of the labels given.
+RotatE with `norm="euclidean"` and margin 0. A TransE has margin 0 too and the norm of absolute
+values; real vectors of odd length get a 0. PyKEEN's own numbering is by sorted label, so rows are
+put into the order of the labels given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Complex
+from jaxtyping import Complex, Float, Shaped
 from torch import Tensor
 
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.kge.complex import ComplEx
+from deepprooflog.kg.kge.distmult import DistMult
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.rotate import RotatE
+from deepprooflog.kg.kge.transe import TransE
 
 # How far from 1 the modulus of a rotation may be: float32 rounding.
 UNIT = 1e-4
@@ -37,9 +40,15 @@ def from_pykeen(
     `entities` and `relations`. Without these the model keeps PyKEEN's numbers.
     """
     kind = type(getattr(model, "interaction", None)).__name__
-    if kind not in ("RotatEInteraction", "ComplExInteraction"):
+    make = _IMPORTED.get(kind)
+    if make is None:
+        names = (name.removesuffix("Interaction") for name in _IMPORTED)
         raise ModelError(
-            f"a PyKEEN model with {kind} cannot be imported", hint="RotatE and ComplEx can"
+            f"a PyKEEN model with {kind} cannot be imported", hint=f"{', '.join(names)} can"
+        )
+    if kind == "TransEInteraction" and model.interaction.p != 1:
+        raise ModelError(
+            f"the PyKEEN TransE has the norm {model.interaction.p}", hint="scoring_fct_norm=1"
         )
     if getattr(model, "use_inverse_triples", False):
         raise ModelError(
@@ -53,7 +62,7 @@ def from_pykeen(
         entity = entity[_order(factory, "entity_to_id", entities, "entity")]
     if relations is not None:
         relation = relation[_order(factory, "relation_to_id", relations, "relation")]
-    return _rotate(entity, relation) if kind == "RotatEInteraction" else _complex(entity, relation)
+    return make(entity, relation)
 
 
 def read_pykeen(
@@ -98,12 +107,12 @@ def read_pykeen(
     return from_pykeen(model, factory, entities=entities, relations=relations)
 
 
-def _vectors(representations: Any, what: str) -> Complex[Tensor, "n d"]:
+def _vectors(representations: Any, what: str) -> Shaped[Tensor, "n d"]:
     if len(representations) != 1:
         raise ModelError(f"the PyKEEN model has {len(representations)} {what} representations")
     with torch.no_grad():
         values: Tensor = representations[0]().detach().cpu()
-    return values if values.is_complex() else torch.view_as_complex(values.contiguous())
+    return values
 
 
 def _order(factory: Any, attribute: str, labels: Sequence[str], what: str) -> list[int]:
@@ -139,3 +148,31 @@ def _complex(entity: Complex[Tensor, "n d"], relation: Complex[Tensor, "m d"]) -
         model.entity.copy_(torch.cat([entity.real, entity.imag], 1))
         model.factor.copy_(torch.cat([forward, inverse]))
     return model
+
+
+def _transe(entity: Float[Tensor, "n d"], relation: Float[Tensor, "m d"]) -> TransE:
+    model = TransE(len(entity), len(relation), (entity.shape[1] + 1) // 2, 0.0)
+    with torch.no_grad():
+        model.entity.copy_(_even(entity))
+        model.shift.copy_(_even(relation))
+    return model
+
+
+def _distmult(entity: Float[Tensor, "n d"], relation: Float[Tensor, "m d"]) -> DistMult:
+    model = DistMult(len(entity), len(relation), (entity.shape[1] + 1) // 2)
+    with torch.no_grad():
+        model.entity.copy_(_even(entity))
+        model.factor.copy_(_even(relation))
+    return model
+
+
+def _even(vectors: Float[Tensor, "n _d"]) -> Float[Tensor, "n width"]:
+    return torch.nn.functional.pad(vectors, (0, vectors.shape[1] % 2))
+
+
+_IMPORTED: dict[str, Callable[[Tensor, Tensor], Kge]] = {
+    "RotatEInteraction": _rotate,
+    "ComplExInteraction": _complex,
+    "TransEInteraction": _transe,
+    "DistMultInteraction": _distmult,
+}

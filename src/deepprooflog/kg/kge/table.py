@@ -6,11 +6,15 @@ import torch
 
 from deepprooflog.errors import ModelError
 from deepprooflog.kg.kge.complex import ComplEx
+from deepprooflog.kg.kge.distmult import DistMult
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.options import KgeOptions
 from deepprooflog.kg.kge.rotate import RotatE
+from deepprooflog.kg.kge.transe import TransE
 
-BY_NAME: dict[str, type[Kge]] = {"rotate": RotatE, "complex": ComplEx}
+BY_NAME: dict[str, type[Kge]] = {
+    "rotate": RotatE, "complex": ComplEx, "transe": TransE, "distmult": DistMult,
+}  # fmt: skip
 
 
 def make_model(
