@@ -1,0 +1,1 @@
+"""A backward-chaining grounder of rules over a graph."""
