@@ -20,7 +20,6 @@ from deepprooflog.errors import ProgramError
 from deepprooflog.infer.method import Method
 from deepprooflog.learn.smc import paths, smc_log_prob
 from deepprooflog.logic.goal import Interner
-from deepprooflog.mdp import reference
 from deepprooflog.mdp.environment import Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import explore
@@ -28,6 +27,7 @@ from deepprooflog.relational.sweep import masses, provable
 from logic.swi_goals import our_outcome
 from matrix.known import Known
 from matrix.search import best_derivation, weighed_steps
+from mdp import reference
 from mdp.test_environment import play
 from relational.reference_steps import State, state
 
