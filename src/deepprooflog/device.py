@@ -1,8 +1,8 @@
-"""The devices that can be asked for by name, and the threads of the CPU."""
+"""The devices that can be asked for by name, what each can do, and its random numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ from deepprooflog.errors import ModelError
 if TYPE_CHECKING:
     import torch
 
-DEVICES = ("auto", "cpu", "cuda")
+GPU = "cuda"
+DEVICES = ("auto", "cpu", GPU)
 
 
 def find_device(name: str) -> torch.device:
@@ -22,11 +23,64 @@ def find_device(name: str) -> torch.device:
     """
     import torch
 
-    if name == "cuda" and not torch.cuda.is_available():
-        raise ModelError("device=cuda: torch sees no GPU", hint="device=auto")
+    there = torch.get_device_module(GPU).is_available()
+    if name == GPU and not there:
+        raise ModelError(f"device={GPU}: torch sees no GPU", hint="device=auto")
     if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
+        name = GPU if there else "cpu"
     return torch.device(name)
+
+
+def replays(device: torch.device) -> bool:
+    """True where steps can be captured once and replayed as one CUDA graph."""
+    return device.type == "cuda"
+
+
+def capturing() -> bool:
+    """True while a CUDA graph is being captured: values are not there to be looked at."""
+    import torch
+
+    return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
+
+
+def random_state(device: torch.device) -> dict[str, torch.Tensor]:
+    """The state of the random numbers that training draws from."""
+    import torch
+
+    state = {"cpu": torch.get_rng_state()}
+    if device.type != "cpu":
+        state[device.type] = torch.get_device_module(device).get_rng_state(device)
+    return state
+
+
+def restore_random(state: Mapping[str, torch.Tensor], device: torch.device) -> None:
+    """Continue with a checkpoint's random numbers."""
+    import torch
+
+    torch.set_rng_state(state["cpu"].cpu())
+    if device.type != "cpu" and device.type in state:
+        torch.get_device_module(device).set_rng_state(state[device.type].cpu(), device)
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Within, torch's random numbers begin at a seed; afterwards they go on as before.
+
+    >>> import torch
+    >>> with seeded(7, torch.device("cpu")):
+    ...     first = torch.rand(1)
+    >>> with seeded(7, torch.device("cpu")):
+    ...     print(torch.equal(first, torch.rand(1)))
+    True
+    """
+    import torch
+
+    before = random_state(device)
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        restore_random(before, device)
 
 
 @contextmanager

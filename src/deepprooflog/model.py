@@ -15,6 +15,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from deepprooflog.device import capturing
 from deepprooflog.errors import ModelError, Notice
 from deepprooflog.graph.goalgraph import CallGraph, GoalGraph
 from deepprooflog.infer.batches.bank import Select, selection, tensor_of
@@ -31,7 +32,7 @@ from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.questions import Questions
 from deepprooflog.score.edges import edge_table
-from deepprooflog.score.network import Network, capturing
+from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer, Unit
 from deepprooflog.score.weigh import WeighRequest, edge_weights

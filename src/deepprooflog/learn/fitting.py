@@ -165,19 +165,10 @@ def _objective(
 def _per_example(loss: LossFunction) -> Callable[[Tensor, Tensor], Tensor]:
     if not isinstance(loss, str):
         return loss
-    if loss == "linear":
-        return losses.linear
-    if loss == "cross_entropy":
-        return lambda log_p, y: losses.cross_entropy(log_p, y, "inf")
-    if loss == "nll":
-        return _positive_nll
-    raise ModelError(f"there is no loss {loss!r}", hint="nll, linear, cross_entropy, or a function")
-
-
-def _positive_nll(log_p: Tensor, y: Tensor) -> Tensor:
-    if not bool((y == 1).all()):
-        raise ModelError("nll is for positive examples", hint='loss="cross_entropy" or "linear"')
-    return losses.nll(log_p, "inf")
+    if loss not in losses.BY_NAME:
+        names = ", ".join(losses.BY_NAME)
+        raise ModelError(f"there is no loss {loss!r}", hint=f"{names}, or a function")
+    return losses.BY_NAME[loss]
 
 
 def _no_loss(examples: Examples, i: int, value: float) -> ModelError:

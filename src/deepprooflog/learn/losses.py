@@ -13,7 +13,7 @@ Under the last two its gradient is 0; a gradient is never NaN.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -111,6 +111,20 @@ def log_complement(log_p: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
 def possible(loss: Float[Tensor, " batch"]) -> Bool[Tensor, " batch"]:
     """Which losses are finite: an example of loss +inf is one the model holds impossible."""
     return loss.isfinite()
+
+
+def _positive_nll(log_p: Tensor, y: Tensor) -> Tensor:
+    if not bool((y == 1).all()):
+        raise ModelError("nll is for positive examples", hint='loss="cross_entropy" or "linear"')
+    return nll(log_p, "inf")
+
+
+# What `fit` can be asked for by name; where an example is impossible, it looks itself.
+BY_NAME: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "nll": _positive_nll,
+    "linear": linear,
+    "cross_entropy": lambda log_p, y: cross_entropy(log_p, y, "inf"),
+}
 
 
 def _labels(log_p: Tensor, y: Tensor) -> Tensor:

@@ -34,6 +34,11 @@ class Goal(NamedTuple):
     def is_true(self) -> bool:
         return not self.atoms
 
+    @property
+    def leftmost(self) -> Term:
+        """The atom that is resolved next."""
+        return self.atoms[0]
+
 
 class Interner:
     """Makes canonical terms, each once: equal terms of one interner are the same object.

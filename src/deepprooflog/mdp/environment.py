@@ -224,7 +224,7 @@ def _at(predicates: frozenset[int], goals: Goals) -> Bool[Tensor, " goals"]:
     found = torch.zeros(len(goals), dtype=torch.bool, device=goals.device)
     if goals.atoms.shape[1]:
         for predicate in predicates:
-            found = found | (goals.atoms[:, 0, 0] == predicate)
+            found = found | (goals.leftmost[:, 0] == predicate)
     return found
 
 

@@ -238,7 +238,7 @@ class Database:
         return self._without_own(goals) if leave_out and parsed else goals
 
     def _without_own(self, goals: Goals) -> Goals:
-        first = goals.atoms[:, 0]
+        first = goals.leftmost
         arguments = first[:, 1 : 1 + self.shape.arity]
         single = (goals.length == 1) & (arguments >= PAD).all(1)
         numbers = self.fact_numbers(first[:, 0], arguments.clamp(min=PAD))

@@ -60,6 +60,16 @@ class Goals:
             return torch.ones(len(self), dtype=torch.bool, device=self.device)
         return self.atoms[:, 0, 0] == PAD
 
+    @property
+    def leftmost(self) -> Int[Tensor, "goals width"]:
+        """The atom of each goal that is resolved next."""
+        return self.atoms[:, 0]
+
+    @property
+    def behind(self) -> Int[Tensor, "goals rest width"]:
+        """The atoms of each goal that wait."""
+        return self.atoms[:, 1:]
+
     def select(self, index: Int[Tensor, " chosen"] | Bool[Tensor, " goals"]) -> Goals:
         """Some of the goals, as wide as before."""
         if index.dtype == torch.bool:

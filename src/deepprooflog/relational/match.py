@@ -47,7 +47,7 @@ def match(database: Database, goals: Goals, active: Bool[Tensor, " goals"] | Non
         none = torch.zeros(len(goals), dtype=torch.long, device=device)
         return Calls(none, none, none, none, none, 0, 0, 0, False, False)
     shape = database.shape
-    first = goals.atoms[:, 0]
+    first = goals.leftmost
     called = first[:, 0] != PAD
     active = called if active is None else called & active
     predicate = first[:, 0].clamp(min=0).long()
@@ -135,7 +135,7 @@ def _learn(
 def _refuse_comparison(database: Database, goals: Goals, which: Bool[Tensor, " goals"]) -> None:
     goal = database.decode(goals.select(which.nonzero()[0]))[0]
     raise ProgramError(
-        f"{write_term(goal.atoms[0])} compares what is no integer",
+        f"{write_term(goal.leftmost)} compares what is no integer",
         hint="call the guard after the atoms that bind its variables; entities compare by \\=",
     )
 
@@ -143,6 +143,6 @@ def _refuse_comparison(database: Database, goals: Goals, which: Bool[Tensor, " g
 def _refuse_unbound(database: Database, goals: Goals, which: Bool[Tensor, " goals"]) -> None:
     goal = database.decode(goals.select(which.nonzero()[0]))[0]
     raise ProgramError(
-        f"{write_term(goal.atoms[0])} calls a neural fact with a variable",
+        f"{write_term(goal.leftmost)} calls a neural fact with a variable",
         hint="its network needs all arguments bound: call it after the atoms that bind them",
     )

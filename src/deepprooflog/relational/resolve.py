@@ -31,7 +31,7 @@ class Resolvents:
 def resolve(database: Database, goals: Goals, calls: Calls) -> Resolvents:
     """Write the resolvents that `match` has counted."""
     answers, width = goals.answer.shape[1], database.shape.width
-    tails = torch.cat([goals.left_out[:, None], goals.answer, goals.atoms[:, 1:].flatten(1)], 1)
+    tails = torch.cat([goals.left_out[:, None], goals.answer, goals.behind.flatten(1)], 1)
     columns = 1 + answers + calls.widest * width
     parts = []
     if calls.rule_total:
@@ -66,7 +66,7 @@ def _by_rules(
     parent, place = tensor_ranges(calls.rule_start, calls.rules, calls.rule_total)
     rule = tables.rules.index_select(0, place)
     template = calls.pattern.index_select(0, parent) * len(database.rules) + rule
-    call = goals.atoms[:, 0, 1:].contiguous().index_select(0, parent)
+    call = goals.leftmost[:, 1:].contiguous().index_select(0, parent)
     if tables.test_argument.shape[1]:
         value = _fill(tables.test_value[template], call, shape.arity)
         passed = call.gather(1, tables.test_argument[template]) == value
@@ -132,7 +132,7 @@ def _usable(
     usable = fact != goals.left_out[parent]
     if calls.repeats:
         arity = database.shape.arity
-        call = goals.atoms[:, 0].index_select(0, parent)[:, 1 : 1 + arity]
+        call = goals.leftmost.index_select(0, parent)[:, 1 : 1 + arity]
         number = (-2 - call).clamp(min=0).long()
         home = database.tables.first[calls.pattern[parent]].gather(1, number)
         usable &= ((call >= PAD) | (values.gather(1, home) == values)).all(1)

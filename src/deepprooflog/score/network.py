@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from deepprooflog.device import capturing
 from deepprooflog.errors import ModelError, Notice
 from deepprooflog.logic.clause import Bernoulli, Clause, at
 from deepprooflog.syntax.terms import Term
@@ -123,11 +124,6 @@ class Network(nn.Module):
             value = total[wrong][0].item()
             raise _fault(name, clause, f"returned values that sum to {value:.6g}, not 1", _HINT)
         return log
-
-
-def capturing() -> bool:
-    """True while a CUDA graph is being captured: values are not there to be looked at."""
-    return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
 
 
 def _warn(name: str, what: str) -> None:

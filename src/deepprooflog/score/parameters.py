@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from deepprooflog.device import capturing
 from deepprooflog.errors import ModelError, Notice
 from deepprooflog.logic.clause import Clause, at, clause_text
 from deepprooflog.logic.program import Program
 from deepprooflog.score.fixed import LabelGroup, trainable_groups
-from deepprooflog.score.network import capturing
 from deepprooflog.score.segments import segment_logsumexp
 from deepprooflog.syntax.numerals import log_fraction
 

@@ -14,11 +14,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepprooflog.device import capturing
 from deepprooflog.errors import ModelError
 from deepprooflog.graph.goalgraph import CallGraph, GoalGraph, goal_text
 from deepprooflog.logic.clause import Clause, at
 from deepprooflog.score.edges import EdgeTable, Ints, NetworkEdges
-from deepprooflog.score.network import Network, capturing
+from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scene, Scorer
 from deepprooflog.syntax.terms import Slot

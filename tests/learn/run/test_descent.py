@@ -10,10 +10,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from deepprooflog.device import seeded
 from deepprooflog.learn.run import descent as module
 from deepprooflog.learn.run import loop as loop_module
 from deepprooflog.learn.run.descent import Descent
-from deepprooflog.learn.run.loop import Loop, seeded
+from deepprooflog.learn.run.loop import Loop
 from deepprooflog.learn.run.minibatch import Objective, descend
 from deepprooflog.learn.run.progress import Progress
 from fuzz.fuzz_checkpoints import same

@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from deepprooflog.device import seeded
 from deepprooflog.errors import DataError, ModelError, Stopped
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run import loop as module
 from deepprooflog.learn.run.average import Average
 from deepprooflog.learn.run.descent import Descent
-from deepprooflog.learn.run.loop import Loop, Row, Trainer, seeded
+from deepprooflog.learn.run.loop import Loop, Row, Trainer
 from deepprooflog.learn.run.progress import Progress
 from fuzz.fuzz_checkpoints import same
 

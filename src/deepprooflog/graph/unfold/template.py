@@ -223,16 +223,16 @@ class Templates:
 
     def _looked(self, goal: Goal) -> dict[int, bool]:
         if self._reads_all(goal):
-            inside = set(variables(goal.atoms[0]))
+            inside = set(variables(goal.leftmost))
             return {i: True for i, h in enumerate(goal.answer) if h in inside}
         atoms, holes = rename(goal)
-        functor = functor_of(goal.atoms[0])
+        functor = functor_of(goal.leftmost)
         assert functor is not None
         return looked_at(self.program, functor, atoms[0], holes)
 
     def _reads_all(self, goal: Goal) -> bool:
         """Builtins, networks and what stands before a cut may look at all that they are given."""
-        functor = functor_of(goal.atoms[0])
+        functor = functor_of(goal.leftmost)
         predicate = None if functor is None else self.program.predicates.get(functor)
         return (
             predicate is None

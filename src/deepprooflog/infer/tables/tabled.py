@@ -190,7 +190,7 @@ class Tabulation:
         if not item.atoms:
             self.system.add(self._answer(table, item.answer), ONE, node)
             return
-        functor = functor_of(item.atoms[0])
+        functor = functor_of(item.leftmost)
         if functor is None or not self.program.defines(functor):
             clause = self.clauses.get(node)
             for step in self._steps(item):
@@ -244,7 +244,7 @@ class Tabulation:
 
 def used_later(item: Goal) -> list[Var]:
     """The variables of an item's first atom that its other atoms or its answer have, too."""
-    own = variables(item.atoms[0])
+    own = variables(item.leftmost)
     if not own:
         return own
     wanted = set(own)

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from deepprooflog.device import replays, seeded
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.known import KnownTriples, check_triples
 from deepprooflog.kg.kge.kge import Kge
@@ -21,7 +22,7 @@ from deepprooflog.kg.kge.loss import subsampling_weights
 from deepprooflog.kg.kge.options import KgeOptions, fading
 from deepprooflog.kg.kge.table import make_model
 from deepprooflog.learn.run.descent import Descent
-from deepprooflog.learn.run.loop import Loop, seeded
+from deepprooflog.learn.run.loop import Loop
 from deepprooflog.learn.run.progress import Progress
 
 ValidateKge = Callable[[Kge], float]
@@ -80,7 +81,7 @@ def kge_loop(
 ) -> Loop:
     """The training of an embedding, before its first step."""
     device = model.entity.device
-    on_gpu = device.type == "cuda"
+    on_gpu = replays(device)
     optimizer = torch.optim.Adam(
         model.parameters(), lr=torch.tensor(options.lr, device=device) if on_gpu else options.lr,
         capturable=on_gpu, weight_decay=options.weight_decay, fused=True,

@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
+from deepprooflog.device import seeded
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.domains import ANYONE, Candidates
 from deepprooflog.kg.data.triples import Graph
@@ -26,7 +27,7 @@ from deepprooflog.kg.kge.negatives import training_negatives
 from deepprooflog.kg.learn.exact_options import ExactOptions
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.learn.run.descent import Descent
-from deepprooflog.learn.run.loop import Learned, Loop, Row, seeded
+from deepprooflog.learn.run.loop import Learned, Loop, Row
 from deepprooflog.learn.run.minibatch import Objective
 from deepprooflog.learn.run.progress import Progress
 from deepprooflog.relational.sweep import first_entropy, masses

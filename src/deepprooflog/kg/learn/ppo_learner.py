@@ -22,6 +22,7 @@ import torch
 from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
+from deepprooflog.device import seeded
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.domains import ANYONE, Candidates
 from deepprooflog.kg.data.triples import Graph
@@ -35,7 +36,7 @@ from deepprooflog.learn.ppo import ppo_learner
 from deepprooflog.learn.rollout import Tally
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.curves import Scalars
-from deepprooflog.learn.run.loop import Learned, Loop, Row, Trainer, seeded
+from deepprooflog.learn.run.loop import Learned, Loop, Row, Trainer
 from deepprooflog.learn.run.progress import Progress
 from deepprooflog.mdp.environment import Environment, Queries
 from deepprooflog.mdp.policy import Policy, process_of

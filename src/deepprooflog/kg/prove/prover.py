@@ -151,7 +151,7 @@ class Prover(nn.Module):
 
     def _steps_at(self, kind: str, layers: Layers) -> list[Bool[Tensor, " _steps"]]:
         is_one, pairs = self.get_buffer(kind), zip(layers.goals, layers.steps, strict=False)
-        return [is_one[goals.atoms[:, 0, 0]][steps.source] for goals, steps in pairs]
+        return [is_one[goals.leftmost[:, 0]][steps.source] for goals, steps in pairs]
 
     @torch.no_grad()
     def proofs(

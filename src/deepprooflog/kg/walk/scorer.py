@@ -35,7 +35,7 @@ class WalkScorer(Scorer):
         graph = scene.graph
         found = []
         for edge in scene.steps.tolist():
-            atom = graph.goals[int(graph.source[edge])].atoms[0]
+            atom = graph.goals[int(graph.source[edge])].leftmost
             clause = graph.choices[edge].clause
             assert clause is not None
             found.append(reader.log_weight(atom, clause))

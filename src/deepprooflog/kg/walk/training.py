@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from deepprooflog.device import seeded
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
@@ -28,7 +29,7 @@ from deepprooflog.kg.walk.queries import QueryBatch, WalkQueries
 from deepprooflog.kg.walk.rank import rank_open
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.descent import Descent, rate
-from deepprooflog.learn.run.loop import Learned, Loop, Row, seeded
+from deepprooflog.learn.run.loop import Learned, Loop, Row
 from deepprooflog.learn.run.progress import Progress
 
 CLIP = 1.0

@@ -205,18 +205,3 @@ def restore_order(order: Any, n: int) -> Tensor:
     if len(order) and not bool(((order >= 0) & (order < n)).all()):
         raise ValueError("a position beyond the examples")
     return order
-
-
-def random_state(device: torch.device) -> dict[str, torch.Tensor]:
-    """The state of the random numbers that training draws from."""
-    state = {"cpu": torch.get_rng_state()}
-    if device.type == "cuda":
-        state["cuda"] = torch.cuda.get_rng_state(device)
-    return state
-
-
-def restore_random(state: dict[str, torch.Tensor], device: torch.device) -> None:
-    """Continue with a checkpoint's random numbers."""
-    torch.set_rng_state(state["cpu"].cpu())
-    if device.type == "cuda" and "cuda" in state:
-        torch.cuda.set_rng_state(state["cuda"].cpu(), device)

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,6 +29,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import nn
 
+from deepprooflog.device import random_state, restore_random
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.average import Average
 from deepprooflog.learn.run.interrupt import Stop, stopping
@@ -199,7 +200,7 @@ class Loop:
         """Validate, and keep the weights where they are better; what there is to record."""
         if self.validate is None:
             return {}
-        random = checkpoint.random_state(self.device)
+        random = random_state(self.device)
         entries: dict[str, float] = {}
         self.trainer.module.eval()
         with self._averaged(), torch.no_grad():
@@ -211,7 +212,7 @@ class Loop:
                     self._keep(value)
         if found is None or not self.step:
             # A look that a signal ended is repeated; the first changes no run that had none.
-            checkpoint.restore_random(random, self.device)
+            restore_random(random, self.device)
         self._seen = "".join(f"  {k.replace('_', ' ')} {v:.4f}" for k, v in [*entries.items()][:1])
         stop()
         return entries
@@ -238,7 +239,7 @@ class Loop:
                 "since": self.since,
                 "trainer": self.trainer.state(),
                 "average": None if self.average is None else self.average.state(),
-                "random": checkpoint.random_state(self.device),
+                "random": random_state(self.device),
                 "best": self.best,
                 "history": self.history,
                 "seconds": self.seconds,
@@ -258,7 +259,7 @@ class Loop:
         self.trainer.restore(state["trainer"])
         if self.average is not None:
             self.average.restore(**state["average"])
-        checkpoint.restore_random(state["random"], self.device)
+        restore_random(state["random"], self.device)
         self.best = checkpoint.restore_best(state["best"], self.best, self.trainer.module)
         self.step, self.since = state["step"], state["since"]
         self.history, self.seconds = state["history"], state["seconds"]
@@ -273,20 +274,3 @@ class Loop:
 
 def _nothing() -> None:
     """Where there is no line of progress to end."""
-
-
-@contextmanager
-def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Within, torch's random numbers begin at a seed; afterwards they go on as before.
-
-    >>> with seeded(7, torch.device("cpu")):
-    ...     first = torch.rand(1)
-    >>> with seeded(7, torch.device("cpu")):
-    ...     print(torch.equal(first, torch.rand(1)))
-    True
-    """
-    number = torch.cuda.current_device() if device.type == "cuda" else None
-    devices = [] if number is None else [number if device.index is None else device.index]
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        yield

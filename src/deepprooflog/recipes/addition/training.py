@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import nn
 
+from deepprooflog.device import replays
 from deepprooflog.learn.run.average import Average
 from deepprooflog.learn.run.curves import curves
 from deepprooflog.learn.run.descent import Descent, rate
@@ -110,7 +111,7 @@ def descent(
 ) -> Descent:
     """Steps of AdamW on the lesson's model."""
     model = lesson.model
-    on_gpu = model.device.type == "cuda"
+    on_gpu = replays(model.device)
     capture = on_gpu and lesson.capture
     optimizer = torch.optim.AdamW(
         [p for p in model.parameters() if p.requires_grad and p.numel()],
