@@ -8,17 +8,17 @@ from deepprooflog.errors import ModelError
 from deepprooflog.score.embedding.atoms import (
     AtomFunction,
     ComplExAtom,
-    DistMult,
+    DistMultAtom,
     FAtom,
     Mlp,
     RotatEAtom,
-    TransE,
+    TransEAtom,
 )
 
 BY_NAME: dict[str, Callable[[int, int], AtomFunction]] = {
     "mlp": Mlp,
-    "transe": lambda dim, positions: TransE(dim),
-    "distmult": lambda dim, positions: DistMult(dim),
+    "transe": lambda dim, positions: TransEAtom(dim),
+    "distmult": lambda dim, positions: DistMultAtom(dim),
     "complex": lambda dim, positions: ComplExAtom(dim),
     "rotate": lambda dim, positions: RotatEAtom(dim),
 }

@@ -90,7 +90,7 @@ class Mlp(AtomFunction):
         return result
 
 
-class TransE(AtomFunction):
+class TransEAtom(AtomFunction):
     """h + r − t."""
 
     def __init__(self, dim: int) -> None:
@@ -109,7 +109,7 @@ class TransE(AtomFunction):
         return arguments[:, :, 0] + predicate - arguments[:, :, 1]
 
 
-class DistMult(AtomFunction):
+class DistMultAtom(AtomFunction):
     """h ∘ r ∘ t; its components sum to DistMult's score."""
 
     def __init__(self, dim: int) -> None:
