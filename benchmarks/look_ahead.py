@@ -32,7 +32,7 @@ def taught(model: dpl.Model, batch: ParticleBatch, steps: int) -> Value:
     torch.manual_seed(0)
     value = Value()
     optimizer = torch.optim.Adam(value.parameters(), lr=0.02)
-    ((_, ground),) = arenas(batch, model.named_networks(), model.labels, model.scorer)
+    ((_, ground),) = arenas(batch, model.weights)
     assert isinstance(ground, Arena)
     everywhere = torch.arange(len(ground.begin))
     for _ in range(steps):

@@ -35,7 +35,7 @@ from deepprooflog.score.edges import edge_table
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer, Unit
-from deepprooflog.score.weigh import WeighRequest, edge_weights
+from deepprooflog.score.weigh import ModelWeights, WeighRequest, edge_weights
 
 GoalsLike = Sequence[str | Query] | str | Query
 
@@ -158,8 +158,7 @@ class Model(nn.Module, Questions):
                 goals if isinstance(goals, Compiled) else self.compile(goals, limits, method=method)
             )
             select = None if select is None else selection(select, len(compiled))
-            networks = self.named_networks()
-            result = batch_log_prob(compiled, networks, self.labels, self.scorer, select)
+            result = batch_log_prob(compiled, self.weights, select)
             if not capturing():
                 for i in (result.detach() > ABOVE_ONE).nonzero()[:1, 0].tolist():
                     position = i if select is None else int(select[i])
@@ -197,6 +196,11 @@ class Model(nn.Module, Questions):
     def named_networks(self) -> dict[str, Network]:
         """The networks by the names that the program gives them."""
         return {n: m for n, m in self.networks.items() if isinstance(m, Network)}
+
+    @property
+    def weights(self) -> ModelWeights:
+        """All that weighs steps: networks, labels and the scorer."""
+        return ModelWeights(self.named_networks(), self.labels, self.scorer)
 
     def queries(self, goals: GoalsLike) -> list[Query]:
         """Goals, of any form, as queries read with the program's operators."""
@@ -245,7 +249,5 @@ class QueryWeights:
         slots = np.arange(len(self.bank), dtype=np.int64)[None, :]
         asked = [WeighRequest(edge_table(choices), graph, slots)]
         with torch.no_grad():
-            weights = edge_weights(
-                asked, self.bank, model.named_networks(), model.labels, model.scorer
-            )[0]
+            weights = edge_weights(asked, self.bank, model.weights)[0]
         return weights[:, 0].cpu().numpy()

@@ -211,8 +211,7 @@ def particles(case: Case, rng: random.Random) -> str | None:
     for form in forms:
         batch = paths(model, _goals(case), form=form)
         found = torch.zeros(len(some), dtype=torch.float64)
-        networks = model.named_networks()
-        for where, ground in arenas(batch, networks, model.labels, model.scorer, some):
+        for where, ground in arenas(batch, model.weights, some):
             assert isinstance(ground, Arena)
             found[torch.as_tensor(where)] = _solved(ground).detach()
         wrong = _differ(found, expected[some])

@@ -64,7 +64,7 @@ def run(
     """Many independent runs at once: the same query again and again."""
     model = dpl.Model(dpl.Program(text))
     batch = paths(model, [query], form=form)
-    [(_, ground)] = arenas(batch, {}, model.labels, model.scorer, [0] * runs)
+    [(_, ground)] = arenas(batch, model.weights, [0] * runs)
     return smc(ground, particles, generator=generator(seed), **kw), model  # type: ignore[arg-type]
 
 

@@ -48,7 +48,7 @@ def learned(model: dpl.Model, batch: ParticleBatch) -> Value:
     """A value network taught by Bellman's equation alone."""
     value = Value()
     optimizer = torch.optim.Adam(value.parameters(), lr=0.02)
-    ((_, arena),) = arenas(batch, model.named_networks(), model.labels, model.scorer)
+    ((_, arena),) = arenas(batch, model.weights)
     assert isinstance(arena, Arena)
     for _ in range(200):
         optimizer.zero_grad()

@@ -83,7 +83,7 @@ def test_the_gradient_is_unbiased(name: str, form: Form, baseline: str, masked: 
     )
     model = dpl.Model(dpl.Program(text))
     batch = paths(model, [query], form=form)
-    [(_, ground)] = arenas(batch, {}, model.labels, model.scorer, [0] * 300)
+    [(_, ground)] = arenas(batch, model.weights, [0] * 300)
     drawn = rollouts(ground, settings, generator(5))
     value, log_r = surrogate(drawn, behaviour(drawn), settings, learned)
     eye = torch.eye(len(value), dtype=value.dtype)
@@ -105,7 +105,7 @@ def test_an_exact_critic_leaves_little_variance(masked: bool) -> None:
         settings = Reinforce(rollouts=4, masked=masked, critic=critic)
         model = dpl.Model(dpl.Program(text))
         batch = paths(model, [query], form="graph")
-        [(_, ground)] = arenas(batch, {}, model.labels, model.scorer, [0] * 300)
+        [(_, ground)] = arenas(batch, model.weights, [0] * 300)
         drawn = rollouts(ground, settings, generator(1))
         value, _ = surrogate(drawn, behaviour(drawn), settings, learned)
         eye = torch.eye(len(value), dtype=value.dtype)
@@ -218,7 +218,7 @@ def test_a_value_network_learns_v() -> None:
     batch = paths(model, [query], form="graph")
     value = Value()
     optimizer = torch.optim.Adam(value.parameters(), lr=0.02)
-    [(_, ground)] = arenas(batch, {}, model.labels, model.scorer)
+    [(_, ground)] = arenas(batch, model.weights)
     arena = ground.at(ground.roots[:, None])
     everywhere = torch.arange(len(arena.begin))[None]
     for _ in range(400):
@@ -246,7 +246,7 @@ def test_features_are_finite_everywhere() -> None:
     model = dpl.Model(dpl.Program("0.5 :: p :- q. 0.5 :: p. q :- r. r :- fail."))
     for form in ("graph", "steps"):
         batch = paths(model, ["p"], form=form)
-        [(_, ground)] = arenas(batch, {}, model.labels, model.scorer)
+        [(_, ground)] = arenas(batch, model.weights)
         drawn = rollouts(ground, Reinforce(), generator())
         assert bool(features(drawn.arena).isfinite().all())
 

@@ -42,9 +42,7 @@ def additions(lengths: list[int]) -> tuple[dpl.Model, ParticleBatch, list[dpl.Qu
 
 def arena_of(model: dpl.Model, batch: ParticleBatch, select: list[int], padded: bool) -> Arena:
     assert batch.flat is not None
-    return batch.flat.arena(
-        torch.tensor(select), batch.bank, model.named_networks(), model.labels, padded=padded
-    )
+    return batch.flat.arena(torch.tensor(select), batch.bank, model.weights, padded=padded)
 
 
 def test_a_padded_selection_is_the_ragged_one() -> None:
@@ -93,7 +91,7 @@ def exact_windows(arena: Arena, depth: Tensor, horizon: int) -> Tensor:
 def test_windows_against_sums_over_all_steps(horizon: int) -> None:
     """Value and gradient, against every live step of every window."""
     model, batch, _ = additions([6, 3])
-    ((_, ground),) = arenas(batch, model.named_networks(), model.labels, model.scorer, [0, 1])
+    ((_, ground),) = arenas(batch, model.weights, [0, 1])
     assert isinstance(ground, Arena)
     depth = windows(ground, horizon, torch.Generator().manual_seed(5))
     exact = exact_windows(ground, depth, horizon)

@@ -129,8 +129,7 @@ def test_masked_rollouts_never_fail(total: int) -> None:
     values = {"X": images[:2], "Y": images[2:], "Z": list(written(total, 2))}
     goal = dpl.goal("sum(X, Y, Z)", **values)
     batch = paths(masked, [goal], form="steps")
-    networks = masked.named_networks()
-    [(_, ground)] = arenas(batch, networks, masked.labels, masked.scorer)
+    [(_, ground)] = arenas(batch, masked.weights)
     drawn = rollouts(ground, Reinforce(rollouts=40), torch.Generator().manual_seed(1))
     assert bool(drawn.success.all())
     # The guards take nothing away: both programs give the sum the same probability.

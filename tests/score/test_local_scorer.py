@@ -89,7 +89,7 @@ def tabled_log_prob(model: dpl.Model, query: str) -> Tensor:
     asked = WeighRequest(
         edge_table(table.system.choices), table.calls, torch.zeros((1, 0)).long().numpy()
     )
-    (weights,) = edge_weights([asked], [], {}, model.labels, model.scorer)
+    (weights,) = edge_weights([asked], [], model.weights)
     (answer,) = table.answers.values()
     return tabled_log_values(table.system, weights[:, 0])[answer]
 

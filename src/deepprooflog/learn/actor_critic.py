@@ -23,7 +23,6 @@ from deepprooflog.learn.on_policy import (
     Losses,
     OnPolicy,
     QuerySource,
-    descend,
     train,
 )
 from deepprooflog.learn.rollout import Rollout, gae
@@ -44,37 +43,22 @@ class EpisodicReinforce(OnPolicy):
     """The arguments of a run of REINFORCE."""
 
 
-def actor_critic_update(
-    policy: Policy,
-    optimizer: torch.optim.Optimizer,
-    rollout: Rollout,
-    settings: ActorCritic,
-    entropy_weight: float,
-    generator: torch.Generator,
-) -> Losses:
+def actor_critic_update(learner: Learner, rollout: Rollout, entropy_weight: float) -> Losses:
     """One step along the gradient of a rollout."""
+    settings = learner.settings
+    assert isinstance(settings, ActorCritic)
     advantage = rollout.advantage(settings.gamma, settings.lam)
-    return _ascend(
-        policy, optimizer, rollout, settings, entropy_weight, advantage, advantage + rollout.value
-    )
+    return _ascend(learner, rollout, entropy_weight, advantage, advantage + rollout.value)
 
 
-def reinforce_update(
-    policy: Policy,
-    optimizer: torch.optim.Optimizer,
-    rollout: Rollout,
-    settings: EpisodicReinforce,
-    entropy_weight: float,
-    generator: torch.Generator,
-) -> Losses:
+def reinforce_update(learner: Learner, rollout: Rollout, entropy_weight: float) -> Losses:
     """One step along the gradient of whole episodes."""
-    none = torch.zeros_like(rollout.value)
-    returns = gae(rollout.reward, none, none, rollout.over, gamma=settings.gamma, lam=1.0)
+    none, gamma = torch.zeros_like(rollout.value), learner.settings.gamma
+    returns = gae(rollout.reward, none, none, rollout.over, gamma=gamma, lam=1.0)
     baseline = rollout.value
-    if policy.critic is None:
+    if learner.policy.critic is None:
         baseline = _of_the_others(returns[0]).expand_as(returns)
-    advantage = returns - baseline
-    return _ascend(policy, optimizer, rollout, settings, entropy_weight, advantage, returns)
+    return _ascend(learner, rollout, entropy_weight, returns - baseline, returns)
 
 
 def _of_the_others(returns: Float[Tensor, " episodes"]) -> Float[Tensor, " episodes"]:
@@ -85,23 +69,21 @@ def _of_the_others(returns: Float[Tensor, " episodes"]) -> Float[Tensor, " episo
 
 
 def _ascend(
-    policy: Policy,
-    optimizer: torch.optim.Optimizer,
+    learner: Learner,
     rollout: Rollout,
-    settings: OnPolicy,
     entropy_weight: float,
     advantage: Float[Tensor, "steps episodes"],
     returns: Float[Tensor, "steps episodes"],
 ) -> Losses:
-    taken = rollout.taken
+    policy, taken = learner.policy, rollout.taken
     choices = rollout.choices.select(taken)
     log = choices.score(policy)
     of_policy = -(log_prob(log, choices.chosen) * advantage.flatten()[taken]).mean()
     error = policy.value(choices.goals) - returns.flatten()[taken]
     of_value = 0.5 * error.square().mean()
     spread = entropy(log, choices.parent).mean()
-    loss = of_policy + settings.value_weight * of_value - entropy_weight * spread
-    descend(loss, policy, optimizer, settings.max_grad_norm)
+    weight = learner.settings.value_weight
+    learner.descend(of_policy + weight * of_value - entropy_weight * spread)
     return Losses(float(of_policy.detach()), float(of_value.detach()), float(spread.detach()))
 
 

@@ -97,10 +97,8 @@ class IterationReport:
     update_seconds: float
 
 
-Update: TypeAlias = Callable[
-    [Policy, torch.optim.Optimizer, Rollout, Any, float, torch.Generator], Losses
-]
-"""policy, optimiser, rollout, settings, weight of the entropy, generator → what it saw."""
+Update: TypeAlias = Callable[["Learner", Rollout, float], Losses]
+"""Learner, rollout, weight of the entropy → what it saw."""
 QuerySource: TypeAlias = Queries | Callable[[int], Queries]
 """Labelled queries, or those of each iteration: fresh negatives, say."""
 
@@ -136,9 +134,7 @@ class Learner:
         rollout = self._rollout(queries)
         between = time.perf_counter()
         weight = self.settings.entropy_at(self.iteration)
-        losses = self.update(
-            self.policy, self.optimizer, rollout, self.settings, weight, self.generator
-        )
+        losses = self.update(self, rollout, weight)
         ended = time.perf_counter()
         self.iteration += 1
         return IterationReport(
@@ -166,6 +162,13 @@ class Learner:
             bootstrap=settings.bootstrap,
         )
         return rollout
+
+    def descend(self, loss: Tensor) -> None:
+        """A step down the gradient of a loss, scaled down where it is too long."""
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.policy.parameters(), self.settings.max_grad_norm)
+        self.optimizer.step()
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the next iteration depends on."""
@@ -200,16 +203,6 @@ def train(
         if callback is not None and callback(reports[-1]) is True:
             break
     return reports
-
-
-def descend(
-    loss: Tensor, policy: nn.Module, optimizer: torch.optim.Optimizer, max_grad_norm: float
-) -> None:
-    """One step of the optimiser, the gradient's norm limited."""
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(policy.parameters(), max_grad_norm)
-    optimizer.step()
 
 
 def _packed(state: State) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from deepprooflog.learn.on_policy import (
     Losses,
     OnPolicy,
     QuerySource,
-    descend,
     train,
 )
 from deepprooflog.learn.rollout import Rollout
@@ -97,31 +96,26 @@ def divergence(log_ratio: Float[Tensor, " steps"]) -> Float[Tensor, ""]:
 # -- an update -------------------------------------------------------------------------------------
 
 
-def update(
-    policy: Policy,
-    optimizer: torch.optim.Optimizer,
-    rollout: Rollout,
-    settings: Ppo,
-    entropy_weight: float,
-    generator: torch.Generator,
-) -> Losses:
+def update(learner: Learner, rollout: Rollout, entropy_weight: float) -> Losses:
     """Some epochs of minibatches over a rollout."""
+    settings = learner.settings
+    assert isinstance(settings, Ppo)
     advantage = rollout.advantage(settings.gamma, settings.lam).flatten()
     returns = advantage + rollout.value.flatten()
     taken = rollout.taken
     seen: list[Tensor] = []
     stopped = False
     for _ in range(settings.epochs):
-        order = torch.randperm(len(taken), generator=generator, device=taken.device)
+        order = torch.randperm(len(taken), generator=learner.generator, device=taken.device)
         for part in torch.split(order, settings.minibatch):
             loss, numbers = _loss(
-                policy, rollout, settings, entropy_weight, taken[part], advantage, returns
+                learner.policy, rollout, settings, entropy_weight, taken[part], advantage, returns
             )
             seen.append(numbers)
             if settings.target_kl is not None and float(numbers[3]) > settings.target_kl:
                 stopped = True
                 break
-            descend(loss, policy, optimizer, settings.max_grad_norm)
+            learner.descend(loss)
         if stopped:
             break
     means = torch.stack(seen).mean(0).tolist()

@@ -262,8 +262,7 @@ def reinforce_loss(
     batch = goals if isinstance(goals, ParticleBatch) else paths(model, goals)
     values, logs, drawn_all, places = [], [], [], []
     value_loss = model.labels.logits.new_zeros(())
-    networks = model.named_networks()
-    for where, ground in arenas(batch, networks, model.labels, model.scorer, select):
+    for where, ground in arenas(batch, model.weights, select):
         drawn = rollouts(ground, settings, generator)
         steps = behaviour(drawn)
         value, log_p = surrogate(drawn, steps, settings, baseline)

@@ -88,8 +88,7 @@ def smc_log_prob(
     batch = goals if isinstance(goals, ParticleBatch) else paths(model, goals)
     places: list[Ints] = []
     found: list[Survivors] = []
-    networks = model.named_networks()
-    for where, ground in arenas(batch, networks, model.labels, model.scorer, select):
+    for where, ground in arenas(batch, model.weights, select):
         found.append(
             smc(ground, particles, generator=generator, resample_below=resample_below,
                 look_ahead=look_ahead, backward=backward, max_steps=max_steps)

@@ -53,7 +53,7 @@ def subgoal_log_prob(
             "learning on sub-goals needs queries that can be unfolded",
             hint="smc_loss on whole queries works for any",
         )
-    ((_, ground),) = arenas(batch, model.named_networks(), model.labels, model.scorer, select)
+    ((_, ground),) = arenas(batch, model.weights, select)
     assert isinstance(ground, Arena)
     queries = len(ground.roots)
     depth = windows(ground, horizon, generator)

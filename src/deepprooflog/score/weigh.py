@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor
 from deepprooflog.device import capturing
 from deepprooflog.errors import ModelError
 from deepprooflog.graph.goalgraph import CallGraph, GoalGraph, goal_text
+from deepprooflog.graph.unfold.way_table import AskedRows
 from deepprooflog.logic.clause import Clause, at
 from deepprooflog.score.edges import EdgeTable, Ints, NetworkEdges
 from deepprooflog.score.network import Network
@@ -24,6 +26,9 @@ from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scene, Scorer
 from deepprooflog.syntax.terms import Slot
 from deepprooflog.syntax.writer import write_term
+
+NetworkCall: TypeAlias = NetworkEdges | AskedRows
+"""A network as a label asks it: its name, how many values it has, and the clause."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +40,72 @@ class WeighRequest:
     slots: Ints  # [B, slots]
 
 
+@dataclass(frozen=True)
+class ModelWeights:
+    """All that weighs the steps of a model: its networks by name, its labels and its scorer."""
+
+    networks: Mapping[str, Network]
+    labels: Labels
+    scorer: Scorer
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.labels.device
+
+    def network(self, asked: NetworkCall) -> Network:
+        """The network a label names."""
+        name = asked.network
+        if name not in self.networks:
+            raise ModelError(
+                f"the program's network {name} was not given "
+                f"(networks: {', '.join(self.networks) or 'none'})",
+                **at(asked.clause.place),
+                hint=f"dpl.Model(program, networks={{{name!r}: module}})",
+            )
+        return self.networks[name]
+
+    def ask(
+        self,
+        asked: NetworkCall,
+        bank: Sequence[Tensor] | Tensor,
+        numbers: Ints | Tensor,
+        *,
+        distinct: bool = True,
+    ) -> Float[Tensor, "rows domain"]:
+        """A network's log-probabilities for rows of numbers: of tensors in the bank, or of terms.
+
+        Rows that are not `distinct` are asked once each.
+        """
+        inverse: Tensor | None = None
+        if not distinct and isinstance(numbers, Tensor):
+            numbers, inverse = torch.unique(numbers, dim=0, return_inverse=True)
+        net, device = self.network(asked), self.device
+        if not len(numbers):
+            return torch.zeros((0, asked.domain), dtype=torch.float64, device=device)
+        inputs = [
+            stack(bank, numbers[:, j], asked.network, asked.clause, device)
+            if net.number is None
+            else torch.as_tensor(numbers[:, j], device=device)
+            for j in range(numbers.shape[1])
+        ]
+        log = net.log_probabilities(
+            inputs, asked.domain, asked.bernoulli, asked.network, asked.clause
+        )
+        return log if inverse is None else log[inverse]
+
+    def log_labels(self, clauses: Sequence[Clause]) -> Float[Tensor, "clauses"]:
+        """The log-probabilities of trainable clauses."""
+        every = self.labels.log_values()
+        return every[self.labels.numbers(clauses)] if clauses else every[:0]
+
+
 def edge_weights(
-    asked: Sequence[WeighRequest],
-    bank: Sequence[Tensor] | Tensor,
-    networks: Mapping[str, Network],
-    labels: Labels,
-    scorer: Scorer,
+    asked: Sequence[WeighRequest], bank: Sequence[Tensor] | Tensor, weights_of: ModelWeights
 ) -> list[Float[Tensor, "edges batch"]]:
     """The log-weights of each table's edges, in float64."""
-    device = labels.device
-    outputs = _ask(asked, bank, networks, device)
+    device, labels, scorer = weights_of.device, weights_of.labels, weights_of.scorer
+    outputs = _ask(asked, bank, weights_of)
     log_labels = labels.log_values()
     result = []
     for number, item in enumerate(asked):
@@ -102,16 +163,14 @@ def _index(values: Ints, device: torch.device) -> Tensor:
 def _ask(
     asked: Sequence[WeighRequest],
     bank: Sequence[Tensor] | Tensor,
-    networks: Mapping[str, Network],
-    device: torch.device,
+    weights_of: ModelWeights,
 ) -> dict[tuple[int, int], tuple[Tensor, Ints]]:
     """For each table and network: the network's outputs, and [B, inputs] rows into them."""
     requests: dict[tuple[str, int, bool, int], list[tuple[int, int, Ints]]] = {}
     first: dict[tuple[str, int, bool, int], NetworkEdges] = {}
     for number, item in enumerate(asked):
         for k, edges in enumerate(item.table.networks):
-            net = network_of(networks, edges.network, edges.clause)
-            ids = _numbers(edges, net, item.slots)  # [B, inputs, arity]
+            ids = _numbers(edges, weights_of.network(edges), item.slots)  # [B, inputs, arity]
             key = (edges.network, edges.domain, edges.bernoulli, ids.shape[2])
             requests.setdefault(key, []).append((number, k, ids))
             first.setdefault(key, edges)
@@ -121,17 +180,7 @@ def _ask(
         flat = np.concatenate([ids.reshape(-1, arity) for _, _, ids in parts])
         distinct, inverse = np.unique(flat, axis=0, return_inverse=True)
         inverse = inverse.reshape(-1)
-        edges = first[key]
-        net = network_of(networks, edges.network, edges.clause)
-        inputs = [
-            stack(bank, distinct[:, j], edges.network, edges.clause, device)
-            if net.number is None
-            else torch.as_tensor(distinct[:, j], device=device)
-            for j in range(arity)
-        ]
-        log = net.log_probabilities(
-            inputs, edges.domain, edges.bernoulli, edges.network, edges.clause
-        )
+        log = weights_of.ask(first[key], bank, distinct)
         offset = 0
         for number, k, ids in parts:
             size = ids.shape[0] * ids.shape[1]
@@ -167,20 +216,6 @@ def _slots_of(edges: NetworkEdges) -> Ints:
             row.append(term.number)
         numbers.append(row)
     return np.asarray(numbers, dtype=np.int64)
-
-
-def network_of(networks: Mapping[str, Network], name: str, clause: Clause) -> Network:
-    """The network a label names."""
-    try:
-        return networks[name]
-    except KeyError:
-        known = ", ".join(networks) or "none"
-        place = clause.place
-        raise ModelError(
-            f"the program's network {name} was not given (networks: {known})",
-            **at(place),
-            hint=f"dpl.Model(program, networks={{{name!r}: module}})",
-        ) from None
 
 
 def stack(

@@ -10,7 +10,7 @@ selection of its queries can be evaluated by itself, so that one compilation ser
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,9 +39,8 @@ from deepprooflog.infer.method import Method
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
-from deepprooflog.score.scorer import Scorer
+from deepprooflog.score.weigh import ModelWeights
 
 
 @dataclass(frozen=True)
@@ -112,17 +111,15 @@ def compile_batch(
 
 def batch_log_prob(
     compiled: Compiled,
-    networks: Mapping[str, Network],
-    labels: Labels,
-    scorer: Scorer,
+    weights: ModelWeights,
     select: Int[Tensor, "selected"] | None = None,
 ) -> Float[Tensor, "batch"]:
     """log p_success of the batch's goals, or of those selected, in order."""
     if select is not None and not len(select):
-        return labels.logits.new_zeros(0, dtype=torch.float64)
+        return weights.labels.logits.new_zeros(0, dtype=torch.float64)
     if len(compiled.unfolded) == 1 and len(compiled.unfolded[0].form.queries) == compiled.queries:
         # One part that holds every query in its place: nothing to put in order.
-        return unfolded_log_prob(compiled.unfolded[0], compiled.bank, networks, labels, select)
+        return unfolded_log_prob(compiled.unfolded[0], compiled.bank, weights, select)
     wanted = None if select is None else select.cpu().numpy()
     places: list[Ints] = []
     values: list[Tensor] = []
@@ -134,16 +131,16 @@ def batch_log_prob(
                 continue
         places.append(part.form.queries[slice(None) if members is None else members])
         chosen = None if members is None else torch.as_tensor(members)
-        values.append(unfolded_log_prob(part, compiled.bank, networks, labels, chosen))
+        values.append(unfolded_log_prob(part, compiled.bank, weights, chosen))
     graphs, tabled = compiled.graphs, compiled.tabled
     if wanted is not None:
         graphs = [g for g in graphs if np.isin(g.bundle.queries, wanted).any()]
         tabled = [selected(t, wanted) for t in tabled if np.isin(t.queries, wanted).any()]
     if graphs or tabled:
         bank = compiled.bank
-        more_places, more = written_log_prob(bank, graphs, tabled, networks, labels, scorer)
+        more_places, more = written_log_prob(bank, graphs, tabled, weights)
         places, values = [*places, *more_places], [*values, *more]
-    return _in_order(places, values, compiled.queries, wanted, labels)
+    return _in_order(places, values, compiled.queries, wanted, weights.labels)
 
 
 def _in_order(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,9 +25,7 @@ from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
-from deepprooflog.score.network import Network
-from deepprooflog.score.parameters import Labels
-from deepprooflog.score.weigh import network_of, stack
+from deepprooflog.score.weigh import ModelWeights
 from deepprooflog.syntax.terms import Slot, Struct, Term, deref
 
 
@@ -155,40 +153,21 @@ def _banked(own: Ints, placed: Sequence[Sequence[int]]) -> Ints:
 
 
 def unfolded_log_prob(
-    part: UnfoldedPart,
-    bank: StackedBank,
-    networks: Mapping[str, Network],
-    labels: Labels,
-    select: Tensor | None,
+    part: UnfoldedPart, bank: StackedBank, weights: ModelWeights, select: Tensor | None
 ) -> Tensor:
     """log p of a part's queries, or of those selected."""
-    device = labels.device
+    device = weights.device
     part = part.to(device)
     chosen = None if select is None else select.to(device)
     outputs = []
     for asked, rows, alone in zip(part.asked, part.rows, part.alone, strict=True):
         own = rows if chosen is None else rows[chosen]  # [q, rows, arity]
         if not own.shape[1]:
-            outputs.append(labels.logits.new_zeros((len(own), 0, 1)))
+            outputs.append(weights.labels.logits.new_zeros((len(own), 0, 1)))
             continue
-        flat = own.reshape(-1, own.shape[2])
-        inverse: Tensor | None = None
-        if not alone:
-            flat, inverse = torch.unique(flat, dim=0, return_inverse=True)
-        net = network_of(networks, asked.network, asked.clause)
-        inputs = [
-            stack(bank, flat[:, j], asked.network, asked.clause, device)
-            for j in range(flat.shape[1])
-        ]
-        log = net.log_probabilities(
-            inputs, asked.domain, asked.bernoulli, asked.network, asked.clause
-        )
-        log = log if inverse is None else log[inverse]
+        log = weights.ask(asked, bank, own.reshape(-1, own.shape[2]), distinct=alone)
         outputs.append(log.reshape(len(own), own.shape[1], -1))
-    used = labels.log_values()
-    if part.clauses:
-        used = used[labels.numbers(part.clauses)]
-    used = used[: len(part.clauses)]
+    used = weights.log_labels(part.clauses)
     if isinstance(part.form, SharedGraph):
         return shape_log_prob(part.form, used, outputs, chosen)
     return chain_log_prob(part.form, used, outputs, chosen)

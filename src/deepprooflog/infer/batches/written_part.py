@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,10 +23,7 @@ from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
 from deepprooflog.score.edges import EdgeTable, edge_table
 from deepprooflog.score.fixed import label_slack
-from deepprooflog.score.network import Network
-from deepprooflog.score.parameters import Labels
-from deepprooflog.score.scorer import Scorer
-from deepprooflog.score.weigh import WeighRequest, edge_weights
+from deepprooflog.score.weigh import ModelWeights, WeighRequest, edge_weights
 
 
 @dataclass(frozen=True)
@@ -106,14 +103,12 @@ def written_log_prob(
     bank: StackedBank,
     graphs: Sequence[GraphPart],
     tabled: Sequence[TabledPart],
-    networks: Mapping[str, Network],
-    labels: Labels,
-    scorer: Scorer,
+    model: ModelWeights,
 ) -> tuple[list[Ints], list[Tensor]]:
-    device = labels.device
+    device = model.device
     asked = [WeighRequest(p.table, p.bundle.graph, p.bundle.slots) for p in graphs]
     asked += [WeighRequest(t.table, t.tabled.calls, t.slots) for t in tabled]
-    weights = edge_weights(*narrowed(asked, bank, device), networks, labels, scorer)
+    weights = edge_weights(*narrowed(asked, bank, device), model)
     places: list[Ints] = []
     values: list[Tensor] = []
     for part, w in zip(graphs, weights, strict=False):

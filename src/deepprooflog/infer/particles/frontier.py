@@ -7,7 +7,7 @@ lies further is not known here, so that a particle may still die later; its weig
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,10 +24,7 @@ from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
 from deepprooflog.score.edges import EdgeTable, edge_table
-from deepprooflog.score.network import Network
-from deepprooflog.score.parameters import Labels
-from deepprooflog.score.scorer import Scorer
-from deepprooflog.score.weigh import WeighRequest, edge_weights
+from deepprooflog.score.weigh import ModelWeights, WeighRequest, edge_weights
 
 # Steps looked at from a goal: its own, and those of its successors to see which are dead ends.
 LOOK = Budget(max_depth=2, max_goals=100_000)
@@ -52,13 +49,10 @@ class Frontier:
         goals: Sequence[Goal],
         interner: Interner,
         bank: Sequence[Tensor],
-        networks: Mapping[str, Network],
-        labels: Labels,
-        scorer: Scorer,
+        model: ModelWeights,
     ) -> None:
         self.program, self.interner = program, interner
-        self.bank, self.networks, self.labels, self.scorer = bank, networks, labels, scorer
-        self.device = labels.device
+        self.bank, self.model, self.device = bank, model, model.device
         self.goals: list[Goal] = []
         self.number: dict[Goal, int] = {}
         self.begin: list[int] = []
@@ -97,7 +91,7 @@ class Frontier:
         found = [look(self.program, self.goals[n], self.interner) for n in nodes]
         slots = np.arange(len(self.bank), dtype=np.int64)[None, :]
         asked = [WeighRequest(s.table, s.graph, slots) for s in found]
-        weights = edge_weights(asked, self.bank, self.networks, self.labels, self.scorer)
+        weights = edge_weights(asked, self.bank, self.model)
         for node, steps, w in zip(nodes, found, weights, strict=True):
             self.begin[node] = len(self.target)
             self.source.extend([node] * len(steps.goals))

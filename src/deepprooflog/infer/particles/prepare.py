@@ -41,10 +41,7 @@ from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
 from deepprooflog.score.edges import EdgeTable, edge_table
-from deepprooflog.score.network import Network
-from deepprooflog.score.parameters import Labels
-from deepprooflog.score.scorer import Scorer
-from deepprooflog.score.weigh import WeighRequest, edge_weights
+from deepprooflog.score.weigh import ModelWeights, WeighRequest, edge_weights
 
 Form = Literal["auto", "graph", "steps"]
 
@@ -142,33 +139,29 @@ def _bundle_part(item: Bundle) -> BundlePart:
 
 def arenas(
     paths: ParticleBatch,
-    networks: Mapping[str, Network],
-    labels: Labels,
-    scorer: Scorer,
+    weights: ModelWeights,
     select: Select | None = None,
 ) -> list[tuple[Ints, ArenaSource]]:
     """Where the particles of the batch, or of the selected queries, can be put.
 
     Each comes with the places of its queries in the result.
     """
-    device = labels.device
+    device = weights.device
     result: list[tuple[Ints, ArenaSource]] = []
     some = torch.arange(len(paths)) if select is None else selection(select, len(paths))
     if paths.flat is not None:
         part = paths.flat.to(device)
         # A selection that is on the GPU already stays there: nothing waits for the device.
-        arena = part.arena(
-            some.to(device), paths.bank, networks, labels, padded=some.device.type != "cpu"
-        )
+        arena = part.arena(some.to(device), paths.bank, weights, padded=some.device.type != "cpu")
         return [(np.arange(len(some)), arena)]
     wanted = some.cpu().numpy()
-    places, arenas = _bundle_arenas(paths, wanted, networks, labels, scorer)
+    places, arenas = _bundle_arenas(paths, wanted, weights)
     result.extend(zip(places, arenas, strict=True))
     where = np.asarray([i for i, q in enumerate(wanted.tolist()) if q in paths.goals], dtype=int)
     if len(where):
         roots = [paths.goals[q] for q in wanted[where].tolist()]
         bank = [t.to(device) for t in paths.bank]
-        frontier = Frontier(paths.program, roots, paths.interner, bank, networks, labels, scorer)
+        frontier = Frontier(paths.program, roots, paths.interner, bank, weights)
         result.append((where, frontier))
     return result
 
@@ -176,11 +169,9 @@ def arenas(
 def _bundle_arenas(
     paths: ParticleBatch,
     wanted: Ints,
-    networks: Mapping[str, Network],
-    labels: Labels,
-    scorer: Scorer,
+    weights: ModelWeights,
 ) -> tuple[list[Ints], list[Arena]]:
-    device = labels.device
+    device = weights.device
     asked: list[WeighRequest] = []
     chosen: list[tuple[BundlePart, Ints, Ints, Ints]] = []
     for part in paths.bundles:
@@ -200,10 +191,10 @@ def _bundle_arenas(
             chosen.append((part, np.asarray(rows), np.asarray(columns), np.asarray(places)))
     if not chosen:
         return [], []
-    weights = edge_weights(*narrowed(asked, paths.bank, device), networks, labels, scorer)
+    found = edge_weights(*narrowed(asked, paths.bank, device), weights)
     arenas = [
         _bundle_arena(part, rows, columns, w, device)
-        for (part, rows, columns, _), w in zip(chosen, weights, strict=True)
+        for (part, rows, columns, _), w in zip(chosen, found, strict=True)
     ]
     return [places for *_, places in chosen], arenas
 

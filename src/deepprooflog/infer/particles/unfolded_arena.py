@@ -10,7 +10,7 @@ sizes do not depend on the selection and a GPU need not be asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,10 +23,8 @@ from deepprooflog.graph.unfold.flat import Flat
 from deepprooflog.graph.unfold.way_table import LABEL, AskedRows, Ints
 from deepprooflog.infer.particles.arena import Arena
 from deepprooflog.logic.clause import Clause
-from deepprooflog.score.network import Network
-from deepprooflog.score.parameters import Labels
 from deepprooflog.score.segments import tensor_ranges
-from deepprooflog.score.weigh import network_of, stack
+from deepprooflog.score.weigh import ModelWeights
 
 # In place of a goal's number: True, which is no query's own, and nothing at all.
 TRUE, NOWHERE = -2, -1
@@ -80,8 +78,7 @@ class FlatPart:
         self,
         queries: Tensor,
         bank: Sequence[Tensor] | Tensor,
-        networks: Mapping[str, Network],
-        labels: Labels,
+        model: ModelWeights,
         *,
         padded: bool = False,
     ) -> Arena:
@@ -100,7 +97,7 @@ class FlatPart:
         end = torch.cat([zero, self.end[nodes.items] + edges.shift[nodes.of]])
         true = torch.arange(len(begin), device=begin.device) == 0
         roots = self.roots[queries]
-        weights = self._weights(edges, queries, bank, networks, labels, padded)
+        weights = self._weights(edges, queries, bank, model, padded)
         if padded:
             # What is there for its length only belongs to True, which has no steps, and weighs 0.
             source, target = source * edges.there, target * edges.there
@@ -125,20 +122,19 @@ class FlatPart:
         edges: Ranges,
         queries: Tensor,
         bank: Sequence[Tensor] | Tensor,
-        networks: Mapping[str, Network],
-        labels: Labels,
+        model: ModelWeights,
         padded: bool,
     ) -> Tensor:
         index = edges.items
         kind, row, column = self.kind[index], self.row[index], self.column[index]
-        used = labels.log_values()
-        used = used[labels.numbers(self.clauses)] if self.clauses else used[:0]
+        used = model.log_labels(self.clauses)
         parts = [used.new_zeros(1), used]
         entry = torch.where(kind == LABEL, column + 1, 0)
         count = 1 + len(used)
         for number, asked in enumerate(self.networks):
             rows = _ranges(asked.first, queries, asked.most if padded else None)
-            log = _ask(asked, asked.bank[rows.items], bank, networks, padded)
+            distinct = asked.alone or padded
+            log = model.ask(asked.asked, bank, asked.bank[rows.items], distinct=distinct)
             place = count + (row + rows.shift[edges.of][:, None]) * asked.asked.domain + column
             entry = torch.where((kind == number) & edges.there[:, None], place, entry)
             parts.append(log.reshape(-1))
@@ -177,28 +173,6 @@ def _ranges(first: Tensor, queries: Tensor, most: int | None) -> Ranges:
     shift = torch.cumsum(count, 0) - count - begin
     of, index = tensor_ranges(begin, count, total)
     return Ranges(index, of, shift, torch.ones_like(index, dtype=torch.bool))
-
-
-def _ask(
-    rows: LiveRows,
-    numbers: Tensor,
-    bank: Sequence[Tensor] | Tensor,
-    networks: Mapping[str, Network],
-    padded: bool,
-) -> Tensor:
-    asked, device = rows.asked, rows.bank.device
-    inverse: Tensor | None = None
-    if not rows.alone and not padded:
-        numbers, inverse = torch.unique(numbers, dim=0, return_inverse=True)
-    net = network_of(networks, asked.network, asked.clause)
-    if not len(numbers):
-        return torch.zeros((0, asked.domain), dtype=torch.float64, device=device)
-    inputs = [
-        stack(bank, numbers[:, j], asked.network, asked.clause, device)
-        for j in range(numbers.shape[1])
-    ]
-    log = net.log_probabilities(inputs, asked.domain, asked.bernoulli, asked.network, asked.clause)
-    return log if inverse is None else log[inverse]
 
 
 def flat_part(flat: Flat, placed: Sequence[Sequence[int]]) -> FlatPart:
