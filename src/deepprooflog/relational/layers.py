@@ -39,8 +39,13 @@ class Cut:
     atoms: int = 0
     goals: int = 0
 
+    @property
+    def total(self) -> int:
+        """How many in all."""
+        return self.depth + self.atoms + self.goals
+
     def __bool__(self) -> bool:
-        return bool(self.depth or self.atoms or self.goals)
+        return bool(self.total)
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,7 @@ class WeighedClauses(Transitions[Tensor]):
     def __init__(self, scorer: ClauseWeights, database: Numbering) -> None:
         self.scorer = scorer
         self.normalises = scorer.over == "call"
+        self.alike = scorer.rows.shares_facts
         self.row, self.repeated = scorer.rows.of_database(database, scorer.device)
 
     def view(self, atoms: Int[Tensor, "goals atoms columns"]) -> Int[Tensor, " goals"]:

@@ -89,6 +89,8 @@ class Transitions(ABC, Generic[GoalView]):
     """The weights are up to a factor of each goal: they are divided by their sum, with False."""
     false_action: bool
     """False is one of the choices that are summed over."""
+    alike: bool = False
+    """Steps that differ in constants only weigh the same."""
 
     @abstractmethod
     def view(self, atoms: Int[Tensor, "goals atoms columns"]) -> GoalView:

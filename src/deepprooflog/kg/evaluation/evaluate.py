@@ -18,7 +18,13 @@ from deepprooflog.kg.evaluation.figures import WATCHED, figures
 from deepprooflog.kg.evaluation.fusion import fit_fusion
 from deepprooflog.kg.evaluation.ranking import Protocol, Ranking, rank
 from deepprooflog.kg.evaluation.report import Figures
-from deepprooflog.kg.evaluation.scores import CountedScore, Score, belief_score, success_score
+from deepprooflog.kg.evaluation.scores import (
+    BeliefScore,
+    CountedScore,
+    Score,
+    counted_score,
+    success_score,
+)
 from deepprooflog.kg.prove.depth import depths
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.learn.run.progress import Progress
@@ -84,8 +90,12 @@ def evaluate_prover(
     """
     if not len(queries):
         raise DataError("there are no test triples to rank", hint="a graph with a test split")
-    scored = CountedScore(prover, keep=prover.belief is not None)
     batch = CPU_BATCH if prover.device.type == "cpu" else DEVICE_BATCH
+    keep, entities = prover.belief is not None, len(ranker.graph.entities)
+    if ranker.chosen == "full":
+        scored = counted_score(prover, keep=keep, entities=entities, batch=batch)
+    else:
+        scored = CountedScore(prover, keep)
     ranking = ranker.rank(scored, queries, batch)
     found = figures(ranking, depths(prover, queries, batch))
     found |= {"among": among, "goals": scored.goals, "cut": scored.cut}
@@ -108,4 +118,5 @@ def _alone(
             belief.kge, ranker.graph, base_rate=belief.base_rate, evidence="score", seed=seed
         )
         priors = {"belief": belief, "prior": plain}
-    return {name: figures(ranker.rank(belief_score(own), queries)) for name, own in priors.items()}
+    scores = {name: BeliefScore(own, len(ranker.graph.entities)) for name, own in priors.items()}
+    return {name: figures(ranker.rank(own, queries)) for name, own in scores.items()}

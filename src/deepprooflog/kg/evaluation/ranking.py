@@ -2,19 +2,21 @@
 
 A scorer is any function from triples (h, r, t) to scores, higher for what it holds more likely.
 Under the protocol `sampled` a query has on each side candidates of its own (`kg/kge/negatives.py`);
-under `full` all entities (or all of a domain), without those that make a known truth.
+under `full` all entities (or all of a domain), without those that make a known truth. There a
+scorer that has `of_lists` is asked about all entities at once.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NoReturn, TypeAlias, runtime_checkable
+from typing import Protocol as Interface
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float64, Int, Int64
+from jaxtyping import Bool, Float, Float64, Int, Int64
 from torch import Tensor
 
 from deepprooflog.errors import DataError, ModelError
@@ -26,6 +28,20 @@ Protocol: TypeAlias = Literal["sampled", "full"]
 Shown: TypeAlias = Callable[[int, int], None]
 
 BATCH = 1 << 16
+# Scores of whole lists that are held at once, in float64.
+LIST_SCORES = 1 << 22
+NO_NUMBER = "a lower learning rate, or a look at the inputs that give no number"
+
+
+@runtime_checkable
+class ListScore(Interface):
+    """A scorer that gives the scores of all entities on one side of triples."""
+
+    def __call__(self, triples: Int[Tensor, "triples 3"]) -> Tensor: ...
+
+    def of_lists(
+        self, queries: Int[Tensor, "lists 3"], side: Side
+    ) -> Float[Tensor, "lists entities"]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,24 +112,17 @@ def rank(
     short = 0
     for number, side in enumerate(sides):
         own = _Side(graph, score, rows, side, single, batch)
-        width = negatives if protocol == "sampled" else len(graph.entities)
-        step = max(1, batch // (width + 1))
-        for begin in range(0, len(rows), step):
-            part = slice(begin, begin + step)
+        done = number * len(rows)
+        for part in own.parts(protocol, negatives):
             if protocol == "sampled":
                 drawn = corruptions(graph, rows[part], side, negatives, seed)
                 short += drawn.short
                 own.take(part, drawn.entities, drawn.present)
             else:
-                allowed = all_candidates(graph, rows[part], side)
-                allowed[np.arange(len(allowed)), rows[part, column(side)]] = False
-                if among is not None:
-                    allowed &= np.isin(np.arange(len(graph.entities)), among)
-                every = np.broadcast_to(np.arange(len(graph.entities)), allowed.shape)
-                own.take(part, every, allowed)
+                own.take_all(part, among)
+            done += len(part)
             if on_progress is not None:
-                done = min(begin + step, len(rows))
-                on_progress(number * len(rows) + done, len(sides) * len(rows))
+                on_progress(done, len(sides) * len(rows))
         parts.append(own.ranked())
     asked = negatives if protocol == "sampled" else None
     seconds = time.perf_counter() - began
@@ -140,9 +149,55 @@ class _Side:
             np.zeros(len(rows), dtype=np.int64) for _ in range(3)
         )
 
+    def parts(self, protocol: Protocol, negatives: int) -> Iterator[Int64[np.ndarray, " _lists"]]:
+        """The queries that are scored together; for whole lists, those of one relation."""
+        order, width = np.arange(len(self.rows)), 1 + negatives
+        if protocol == "full":
+            width = 1 + len(self.graph.entities)
+        at_once = self.batch
+        if protocol == "full" and isinstance(self.score, ListScore):
+            order = np.lexsort((self.rows[:, 2 - column(self.side)], self.rows[:, 1]))
+            at_once = LIST_SCORES
+        step = max(1, at_once // width)
+        yield from (order[begin : begin + step] for begin in range(0, len(order), step))
+
+    def take_all(
+        self, part: Int64[np.ndarray, " lists"], among: Int64[np.ndarray, " domain"] | None
+    ) -> None:
+        """Score some queries with all entities that are candidates."""
+        rows, entities = self.rows[part], len(self.graph.entities)
+        allowed = all_candidates(self.graph, rows, self.side)
+        allowed[np.arange(len(rows)), rows[:, column(self.side)]] = False
+        if among is not None:
+            allowed &= np.isin(np.arange(entities), among)
+        if isinstance(self.score, ListScore):
+            self._take_lists(part, allowed, self.score)
+        else:
+            self.take(part, np.broadcast_to(np.arange(entities), allowed.shape), allowed)
+
+    def _take_lists(
+        self,
+        part: Int64[np.ndarray, " lists"],
+        allowed: Bool[np.ndarray, "lists entities"],
+        score: ListScore,
+    ) -> None:
+        """Count in the scores of whole lists, where these are."""
+        rows = torch.from_numpy(self.rows[part])
+        scores = score.of_lists(rows, self.side).double()
+        is_candidate = torch.from_numpy(allowed).to(scores.device)
+        own = scores.gather(1, rows[:, column(self.side), None].to(scores.device))
+        if bool(scores.isnan().any()):
+            _refuse_nan(self.graph, self.rows[part], self.side, scores.isnan().cpu().numpy())
+        self.better[part] = ((scores > own) & is_candidate).sum(1).cpu().numpy()
+        self.equal[part] = ((scores == own) & is_candidate).sum(1).cpu().numpy()
+        self.candidates[part] = allowed.sum(axis=1)
+        other, thresholds = scores[is_candidate], torch.from_numpy(self.thresholds).to(own.device)
+        reached = torch.searchsorted(thresholds, other, right=True)
+        self.reaching += torch.bincount(reached, minlength=len(self.reaching)).cpu().numpy()
+
     def take(
         self,
-        part: slice,
+        part: Int64[np.ndarray, " lists"],
         entity: Int64[np.ndarray, "lists width"],
         present: Bool[np.ndarray, "lists width"],
     ) -> None:
@@ -198,10 +253,27 @@ def _scores(
             raise ModelError(
                 f"the score of {graph.text(part[wrong[0]])} is NaN "
                 f"({len(wrong):,} of the {len(part):,} scores of one batch are)",
-                hint="a lower learning rate, or a look at the inputs that give no number",
+                hint=NO_NUMBER,
             )
         result[begin : begin + batch] = values
     return result
+
+
+def _refuse_nan(
+    graph: Graph,
+    rows: Int64[np.ndarray, "lists 3"],
+    side: Side,
+    wrong: Bool[np.ndarray, "lists entities"],
+) -> NoReturn:
+    """Refuse scores that are no numbers, with the first of their triples."""
+    number, entity = np.argwhere(wrong)[0]
+    triple = rows[number].copy()
+    triple[column(side)] = entity
+    raise ModelError(
+        f"the score of {graph.text(triple)} is NaN "
+        f"({int(wrong.sum()):,} of the {wrong.size:,} scores of one batch are)",
+        hint=NO_NUMBER,
+    )
 
 
 def _joined(parts: Sequence[Ranked]) -> Ranked:

@@ -137,6 +137,7 @@ class LeftmostAtoms(Transitions[Vectors]):
     def __init__(self, scorer: Leftmost, database: Numbering) -> None:
         self.scorer = scorer
         self.goals = EmbeddedGoals(scorer.atoms, database.symbols)
+        self.alike = self.goals.alike
         self.row, self.repeated = scorer.rows.of_database(database, scorer.device)
         self.rules = len(database.rules)
         facts = database.facts

@@ -106,6 +106,8 @@ class EmbeddedGoals(Transitions[Vectors]):
         self.scorer = scorer
         self.false_action = scorer.false_action
         self.table = rows(scorer, symbols)
+        # `[]` has a row of its own among constants that share one.
+        self.alike = self.table.alike and bool((self.table.terms[VARIABLES:].diff() == 0).all())
 
     def view(self, atoms: Int[Tensor, "goals atoms columns"]) -> Vectors:
         """e_G; True has a vector of its own.
