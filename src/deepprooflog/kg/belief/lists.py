@@ -15,7 +15,7 @@ from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.evidence import Evidence, occurrences, unpacked
 from deepprooflog.kg.data.known import KnownTriples
 from deepprooflog.kg.data.triples import Side
-from deepprooflog.score.ragged import tensor_ranges
+from deepprooflog.score.segments import tensor_ranges
 
 # Of the weights of evidence those of r(a, ·) and of facts about a, and those of the other side.
 OF_SIDE = {"head": [0, 1, 4], "tail": [2, 3, 5]}
