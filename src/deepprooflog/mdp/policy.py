@@ -16,11 +16,11 @@ from deepprooflog.errors import ModelError
 from deepprooflog.mdp.environment import FALSE, Actions, Process
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals
-from deepprooflog.relational.weigh import log_choices, transitions_of
+from deepprooflog.relational.weigh import transitions_of
 from deepprooflog.score.embedding.embedding import Embedding
 from deepprooflog.score.embedding.numbered import EmbeddedGoals
 from deepprooflog.score.scorer import Scorer
-from deepprooflog.score.transitions import LogPolicy, Transitions
+from deepprooflog.score.transitions import LogPolicy, Transitions, log_policy
 
 
 class Policy(nn.Module):
@@ -72,7 +72,9 @@ class Policy(nn.Module):
     ) -> LogPolicy:
         """log π of every successor and of False."""
         _, actor, _ = self._on_numbers()
-        return log_choices(actor, goals, successors, parent, clause, open=open, false=false)
+        both = actor.view(Goals.cat([goals, successors]).atoms)
+        here, after = both[: len(goals)], both[len(goals) :]
+        return log_policy(actor, here, after, parent, clause, open=open, false=false)
 
     def value(self, goals: Goals) -> Float[Tensor, " goals"]:
         """V(G), 0 without a critic."""

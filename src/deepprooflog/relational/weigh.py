@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.graph.goalgraph import GoalGraph
@@ -20,7 +20,7 @@ from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import NO_FACT, Goals
 from deepprooflog.relational.layers import Layers
 from deepprooflog.score.scorer import Scene, Scorer
-from deepprooflog.score.transitions import LogPolicy, Transitions, left_over, log_policy, log_steps
+from deepprooflog.score.transitions import LogPolicy, Transitions, left_over, log_steps
 
 
 class AsTerms(Transitions[list[Goal]]):
@@ -94,19 +94,3 @@ def log_weights(model: Transitions[Any], layers: Layers) -> list[Float[Tensor, "
         found.append(log_steps(model, here, after, steps.source, steps.target, steps.clause))
         here = after
     return found
-
-
-def log_choices(
-    model: Transitions[Any],
-    goals: Goals,
-    successors: Goals,
-    parent: Int[Tensor, " successors"],
-    clause: Int[Tensor, " successors"],
-    *,
-    open: Bool[Tensor, " successors"],
-    false: Bool[Tensor, " goals"],
-) -> LogPolicy:
-    """log π of the open successors of some goals, and of False where it is offered."""
-    both = model.view(Goals.cat([goals, successors]).atoms)
-    here, after = both[: len(goals)], both[len(goals) :]
-    return log_policy(model, here, after, parent, clause, open=open, false=false)
