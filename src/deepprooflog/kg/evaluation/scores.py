@@ -98,7 +98,7 @@ class CountedLists(CountedScore):
             score = found.success.new_zeros(len(queries), self.proves.entities)
         else:
             logits = believed_lists(self.prover.belief, queries, side, self.proves.entities)
-            score = logits.sigmoid_().mul_(found.believing[:, None])
+            score = logits.sigmoid_().mul_(self.proves.believing(queries, side))
         score[found.list_of, found.entity] = found.success
         return score[number]
 

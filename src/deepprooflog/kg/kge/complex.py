@@ -31,6 +31,7 @@ class ComplEx(Kge):
     """
 
     regularizers: ClassVar[dict[str, tuple[float, ...]]] = {"n3": (1.0, 0.1, 4.0)}
+    matches_by_product = True
 
     def __init__(self, entities: int, relations: int, dimension: int, scale: float = 1e-3) -> None:
         super().__init__(entities, relations, dimension)

@@ -24,6 +24,7 @@ from deepprooflog.kg.kge.options import KgeOptions
 class DistMult(Kge):
     """Relations as real factors."""
 
+    matches_by_product = True
     carry = staticmethod(torch.mul)
     inverse = staticmethod(torch.clone)  # a factor is asked the same both ways
 

@@ -56,6 +56,8 @@ class Kge(nn.Module, ABC):
     """h∘r, an entity's vector as a relation changes it."""
     inverse: ClassVar[Callable[..., Tensor]] = staticmethod(conjugate)
     """The relation's vector for the way back."""
+    matches_by_product: ClassVar[bool] = False
+    """Whether `match` is a matrix product, which holds no vector for each pair."""
 
     def __init__(self, entities: int, relations: int, dimension: int) -> None:
         super().__init__()
@@ -171,9 +173,8 @@ class Kge(nn.Module, ABC):
 
     def _everyone(self, query: Float[Tensor, "b width"]) -> Float[Tensor, "b entities"]:
         entity = self.entity[None]
-        parts = [
-            self.match(q[None], entity)[0] for q in chunks(query, self._at_once(self.entities))
-        ]
+        held = HELD // self.entities if self.matches_by_product else self._at_once(self.entities)
+        parts = [self.match(q[None], entity)[0] for q in chunks(query, max(1, held))]
         return torch.cat(parts)
 
     def _at_once(self, candidates: int) -> int:

@@ -9,19 +9,21 @@ one derivation, q → believe(r, h, t) → True, so that for a candidate which c
 those of their open query, whatever the order of atoms, with the same steps and the same nesting.
 
 *p(believe | q)* is a softmax over N(q), the rules whose heads unify with q, those that lead to one
-goal counted once; q itself is no fact, for clauses would prove it. Let t and t' be neither h nor a
-constant of a rule of r. Exchanging them turns N(r(h, t)) into N(r(h, t')), and a policy to which
-constants are alike gives both the same weights: one such candidate of a list speaks for all.
+goal counted once; q is no fact, for clauses would prove it. A permutation of the constants that no
+rule of r names turns N(q) into N of the permuted query, and a policy to which constants are alike
+gives both the same weights. So the weight of belief depends on r, on whether h = t, and on which of
+h and t the rules of r name: it is looked up once for each such kind of query.
 
-So an open query explores its answers, h and the constants of r's rules as ground queries, which
-share goals but have normalisers of their own; all other candidates cost one product.
+The answers of the open query are explored as ground queries, which share goals but have normalisers
+of their own; all other candidates cost one product.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -41,19 +43,24 @@ TOGETHER = 1_000_000
 
 @dataclass(frozen=True)
 class ProvedLists:
-    """The candidates of some lists that were explored, and what belief weighs at all others."""
+    """The candidates of some lists that clauses prove, and what belief weighs at all others."""
 
-    list_of: Int[Tensor, " explored"]
-    entity: Int[Tensor, " explored"]
-    success: Float[Tensor, " explored"]
-    proof: Float[Tensor, " explored"]  # of it, by clauses alone
-    believing: Float[Tensor, " lists"]  # p(believe | q) of every other candidate
+    list_of: Int[Tensor, " proved"]
+    entity: Int[Tensor, " proved"]
+    success: Float[Tensor, " proved"]
+    proof: Float[Tensor, " proved"]  # of it, by clauses alone
     goals: int
     cut: int  # goals that limits left open
 
 
+QueryKind: TypeAlias = tuple[int, Side, int | None]
+"""A relation, the side asked for, and the other's entity where rules of the relation name it."""
+
+
 class ListProver:
     """Proves the candidates of whole lists; `batch` ground queries are explored together.
+
+    Weights of belief are kept: a policy that has learned meanwhile needs another one.
 
     >>> from deepprooflog.kg.data.rules import parse_rules
     >>> from deepprooflog.kg.data.triples import graph_of
@@ -68,45 +75,39 @@ class ListProver:
 
     def __init__(self, prover: Prover, entities: int, batch: int = 4096) -> None:
         self.prover, self.entities, self.batch = prover, entities, batch
+        self._weights: dict[QueryKind, Float[Tensor, " _asked"]] = {}
 
     def prove(self, queries: Int[Tensor, "lists 3"], side: Side) -> ProvedLists:
         """The lists of queries, whose own entity on that side is not looked at."""
         queries = queries.to(self.prover.device)
-        looked, goals, cut = self._explored(queries, side)
-        list_of, entity = looked.nonzero().unbind(1)
+        proved, goals, cut = self._answers(queries, side)
+        list_of, entity = proved.nonzero().unbind(1)
         triples = queries.index_select(0, list_of)
         triples[:, column(side)] = entity
-        masses = [torch.zeros(2, 0, dtype=torch.float64, device=looked.device)]
+        masses = [torch.zeros(2, 0, dtype=torch.float64, device=proved.device)]
         for part in triples.split(self.batch):  # type: ignore[no-untyped-call]
             layers = self.prover.explore(self.prover.goals(part))
             goals, cut = goals + layers.size, cut + layers.cut.total
             mass = self.prover.weigh(layers)
             masses.append(torch.stack([mass.success, mass.proof]))
         success, proof = torch.cat(masses, 1)
-        believing = self._believing(queries, side, looked)
-        return ProvedLists(list_of, entity, success, proof, believing, goals, cut)
+        return ProvedLists(list_of, entity, success, proof, goals, cut)
 
-    def _explored(
+    def _answers(
         self, queries: Int[Tensor, "lists 3"], side: Side
     ) -> tuple[Bool[Tensor, "lists entities"], int, int]:
-        """Which candidates are explored, and what the open queries cost."""
-        looked = torch.zeros(len(queries), self.entities, dtype=torch.bool, device=queries.device)
+        """Which candidates clauses prove, and what the open queries cost."""
+        proved = torch.zeros(len(queries), self.entities, dtype=torch.bool, device=queries.device)
         goals = cut = 0
         for begin, layers in self._open(queries, side):
             goals, cut = goals + layers.size, cut + layers.cut.total
             answers = torch.cat([layer.answer[layer.is_true] for layer in layers.goals]).long()
             number, entity = answers[:, 0] + begin, answers[:, 1]
             named = (entity >= 0) & (entity < self.entities)
-            looked[number[named], entity[named]] = True
+            proved[number[named], entity[named]] = True
             # An answer that is still a variable stands for every entity.
-            looked[number[entity < 0]] = True
-        if self.prover.belief is not None:
-            here = torch.arange(len(queries), device=queries.device)
-            looked[here, queries[:, 2 - column(side)]] = True
-            for relation, constants in self._constants.items():
-                mine = (queries[:, 1] == relation).nonzero()
-                looked[mine, constants.to(queries.device)] = True
-        return looked, goals, cut
+            proved[number[entity < 0]] = True
+        return proved, goals, cut
 
     def _open(self, queries: Int[Tensor, "lists 3"], side: Side) -> Iterator[tuple[int, Layers]]:
         """The goal graphs of the open queries, by the first list of each."""
@@ -133,25 +134,51 @@ class ListProver:
         answer = torch.stack([number, torch.full_like(number, variable(0))], 1)
         return Goals(goals.atoms, answer.int(), goals.left_out)
 
-    def _believing(
-        self, queries: Int[Tensor, "lists 3"], side: Side, looked: Bool[Tensor, "lists entities"]
-    ) -> Float[Tensor, " lists"]:
-        """p(believe | q) of the candidates that were not explored, by one of each list."""
-        weight = torch.zeros(len(queries), dtype=torch.float64, device=queries.device)
-        some = (~looked.all(1)).nonzero().squeeze(1)
-        if self.prover.belief is None or not len(some):
-            return weight
-        triples = queries[some]
-        triples[:, column(side)] = looked[some].int().argmin(1)
+    def believing(
+        self, queries: Int[Tensor, "lists 3"], side: Side
+    ) -> Float[Tensor, "lists entities"]:
+        """p(believe | q) of candidates that clauses do not prove."""
+        known = queries[:, 2 - column(side)].tolist()
+        pairs = list(zip(queries[:, 1].tolist(), known, strict=True))
+        kinds = [(r, side, h if h in self._named.get(r, ()) else None) for r, h in pairs]
+        fresh = {k: h for k, h in zip(kinds, known, strict=True) if k not in self._weights}
+        if fresh:
+            self._weigh(fresh)
+        found = torch.empty(len(queries), self.entities, dtype=torch.float64, device=queries.device)
+        for row, kind, h in zip(found, kinds, known, strict=True):
+            other, same, *named = self._weights[kind].unbind()
+            row.fill_(other)
+            row[h] = same
+            if named:
+                row[sorted(self._named[kind[0]])] = torch.stack(named)
+        return found
+
+    def _weigh(self, kinds: Mapping[QueryKind, int]) -> None:
+        """Look up the weight of belief for kinds of queries, of which each has an example."""
+        parts = []
+        for (relation, side, _), h in kinds.items():
+            names = self._named.get(relation, set())
+            # Any entity but h that no rule names; where there is none, none is asked about.
+            other = next((e for e in range(self.entities) if e != h and e not in names), h)
+            asked = torch.tensor([other, h, *sorted(names)])
+            triples = torch.full((len(asked), 3), h)
+            triples[:, 1], triples[:, column(side)] = relation, asked
+            parts.append(triples)
+        weights = torch.cat([self._of_roots(p) for p in torch.cat(parts).split(self.batch)])
+        found = weights.split([len(part) for part in parts])
+        self._weights.update(zip(kinds, found, strict=True))
+
+    def _of_roots(self, triples: Int[Tensor, "n 3"]) -> Float[Tensor, " n"]:
+        """p(believe | q) of queries, as if none were a fact."""
         database, policy = self.prover.database, self.prover.policy
-        goals = self.prover.goals(triples)
+        goals = self.prover.goals(triples, leave_out=True)
         layers = explore(database, goals, max_depth=1, every_clause=policy.local)
-        logs, _ = self.prover.log_weights(layers)
-        steps = layers.steps[0]
-        is_belief = self._beliefs.to(queries.device)[steps.clause]
-        found = weight.new_zeros(len(layers.goals[0]))
-        found = found.index_add(0, steps.source[is_belief], logs[0][is_belief].double().exp())
-        return weight.index_copy(0, some, found[layers.roots])
+        weight = torch.zeros(len(layers.goals[0]), dtype=torch.float64, device=goals.device)
+        if layers.steps:
+            (log, *_), steps = self.prover.log_weights(layers)[0], layers.steps[0]
+            believes = self._beliefs.to(goals.device)[steps.clause]
+            weight = weight.index_add(0, steps.source[believes], log[believes].double().exp())
+        return weight[layers.roots]
 
     @cached_property
     def _beliefs(self) -> Bool[Tensor, " clauses"]:
@@ -161,13 +188,13 @@ class ListProver:
         return torch.tensor([*rules, *[False] * len(database.facts)])
 
     @cached_property
-    def _constants(self) -> dict[int, Int[Tensor, " _constants"]]:
+    def _named(self) -> dict[int, set[int]]:
         """The entities that the rules of each relation name."""
         named: dict[int, set[int]] = {}
         for rule in _plain(self.prover.database):
             terms = {a for atom in (rule.head, *rule.body) for a in atom[1:]}
             named.setdefault(rule.head[0], set()).update(a for a in terms if 0 <= a < self.entities)
-        return {head: torch.tensor(sorted(found)) for head, found in named.items() if found}
+        return named
 
 
 def why_not_lists(prover: Prover) -> str | None:
