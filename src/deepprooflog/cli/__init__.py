@@ -21,7 +21,8 @@ from deepprooflog.terminal import Screen, visible
 
 # Each is a module beside this one.
 COMMANDS = (
-    "prob", "answers", "solve", "prove", "mine", "train", "evaluate", "query", "explain", "demo",
+    "prob", "answers", "solve", "prove", "mine", "train", "evaluate", "rules", "query", "explain",
+    "demo",
 )  # fmt: skip
 
 EPILOG = """\

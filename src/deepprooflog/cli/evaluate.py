@@ -13,6 +13,7 @@ EXAMPLE = """\
   dprl evaluate runs/addition --json
   dprl evaluate runs/family --protocol sampled --negatives 100
   dprl evaluate runs/family --protocol full
+  dprl evaluate runs/family --protocol full --reading max --rules rules.pl
   dprl evaluate runs/countries --candidates regions --sides tail
   dprl evaluate runs/family --proofs 1 --json > scores.json
 
@@ -40,6 +41,11 @@ def add_parser(commands: Commands) -> None:
         "--sides", choices=("both", "head", "tail"), help="entities asked for; default: the run's"
     )
     parser.add_argument(
+        "--reading", choices=("policy", "max", "noisy-or", "clusters", "all"),
+        help="how the rules behind a triple are put together; default: policy, p_success",
+    )  # fmt: skip
+    parser.add_argument("--rules", metavar="FILE", help="rules to read; default: the run's own")
+    parser.add_argument(
         "--proofs", metavar="N", type=positive_integer, default=0,
         help="also give the N best proofs of every test triple",
     )  # fmt: skip
@@ -57,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = EvaluateOptions(
         arguments.device, arguments.data, arguments.protocol, arguments.negatives, arguments.seed,
         arguments.candidates, arguments.domains, arguments.sides, arguments.proofs,
-        progress=not arguments.json,
+        arguments.reading, arguments.rules, progress=not arguments.json,
     )  # fmt: skip
     result, answers = kind.evaluate(folder, asked)
     if arguments.json:

@@ -39,6 +39,9 @@ from deepprooflog.kg.prove.build import with_graph
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.prove.theory import Theory
+from deepprooflog.kg.readings.evaluate import POLICY, chosen_readings, evaluate_readings
+from deepprooflog.kg.readings.scores import RuleReader
+from deepprooflog.kg.readings.table import RuleRow, rule_rows
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.folder import RunFolder, create, open_run
 from deepprooflog.learn.run.settings import as_tables, build, settings
@@ -99,13 +102,18 @@ class GraphModel:
         protocol: Protocol | None = None,
         negatives: int | None = None,
         *,
+        reading: str = POLICY,
+        rules: Rules | None = None,
         seed: int = 0,
         progress: bool = False,
     ) -> Figures:
         """How the test triples are ranked: `sampled` among so many negatives a side, or `full`.
 
-        Without a protocol it is `sampled`, or `full` where the candidates are a domain.
+        Without a protocol it is `sampled`, or `full` where the candidates are a domain. `reading`
+        is `policy` for p_success; `max`, `noisy-or` or `clusters` for the confidences of the rules
+        that back a triple, the model's own or other `rules`; `all` for each beside the others.
         """
+        names = chosen_readings(reading)
         theory = self.theory
         ranker = Ranker(
             theory.graph, theory.candidates, protocol, 100 if negatives is None else negatives,
@@ -116,15 +124,26 @@ class GraphModel:
             raise DataError(
                 f"under the protocol full all {whose} are negatives", hint="leave one out"
             )
+        among = self.options.candidates or None
+        readings: Mapping[str, Any] = {}
+        if names:
+            reader = RuleReader(theory.graph, tuple(self.rules if rules is None else rules))
+            readings = evaluate_readings(reader, ranker, self.queries(), names, among)
+            if reading in names:
+                return Figures(readings[reading])
         _, look = splits(self.options, theory.graph)
-        return evaluate_prover(
-            self.prover, ranker, self.queries(), look, among=self.options.candidates or None,
-            seed=self.options.seed,
-        )  # fmt: skip
+        found = evaluate_prover(
+            self.prover, ranker, self.queries(), look, among=among, seed=self.options.seed
+        )
+        return Figures({**found.record, "readings": readings}) if names else found
 
     def queries(self) -> Int64[np.ndarray, "queries 3"]:
         """The test triples that are ranked, as rows of numbers."""
         return queries_to_rank(self.options, self.graph)
+
+    def rule_table(self) -> list[RuleRow]:
+        """Each rule: its learned weight, its counts, what it backs on validation, an example."""
+        return rule_rows(self.graph, self.rules.rules, self.prover)
 
     def explain_tests(self, proofs: int) -> list[Answer]:
         """How probable each test triple is, with its proofs."""

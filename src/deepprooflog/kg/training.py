@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -15,7 +16,7 @@ from deepprooflog.device import find_device, threads
 from deepprooflog.errors import Notice
 from deepprooflog.kg.data.folder import load_graph
 from deepprooflog.kg.data.held_out import hold_out
-from deepprooflog.kg.data.rules import Rules, parse_rules, read_rules
+from deepprooflog.kg.data.rules import MINED, Rules, parse_rules, read_rules
 from deepprooflog.kg.data.snapshot import (
     NAME,
     Snapshot,
@@ -25,6 +26,7 @@ from deepprooflog.kg.data.snapshot import (
 )
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.figures import WATCHED
+from deepprooflog.kg.learn.mined import mined_rules
 from deepprooflog.kg.learn.options import NO_PRIOR, GraphOptions
 from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
 from deepprooflog.kg.learn.prior import find_prior, other_prior
@@ -54,7 +56,8 @@ def train_graph(
     """Train a model of a graph.
 
     `rules` are a file, the text of a program, or rules that were read; None stands for the graph's
-    own. Further keywords are the options of `dprl train kg --set help`, sections as mappings:
+    own, and where it has none for rules that are mined, `"mined"` for these in any case, `"none"`
+    for none. Further keywords are the options of `dprl train kg --set help`, sections as mappings:
     `prior={"kind": "rotate", "dimension": 64}`, `exact={"steps": 40}`, `search={"nesting": 1}`.
     With `out`, the model is trained into a folder, as by `dprl train`.
 
@@ -66,10 +69,8 @@ def train_graph(
     gran(ann,cy)
     """
     own = graph if isinstance(graph, Graph) else load_graph(graph)
-    chosen, path = _rules(own, rules)
     given = {"data": own.name if own.folder is None else str(own.folder), **options}
     given |= {"prior": prior, "learner": learner, "seed": seed}
-    given["rules"] = NO_RULES if path is None else str(path)
     asked = build(GraphOptions, settings(GraphOptions, given, "train"))
     if not len(own.valid):
         own = hold_out(own, HELD_OUT, seed)
@@ -78,6 +79,9 @@ def train_graph(
             Notice,
             stacklevel=2,
         )
+    chosen, path = _rules(own, rules, asked, progress)
+    named = MINED if chosen.file == MINED else NO_RULES if path is None else str(path)
+    asked = replace(asked, rules=named)
     kept = snapshot_of(own, chosen, path)
     check_options(asked, kept)
     if out is None:
@@ -87,12 +91,17 @@ def train_graph(
         return train_model(asked, lambda: kept, run, progress=progress)
 
 
-def _rules(graph: Graph, given: Rules | str | Path | None) -> tuple[Rules, Path | None]:
+def _rules(
+    graph: Graph, given: Rules | str | Path | None, options: GraphOptions, progress: bool
+) -> tuple[Rules, Path | None]:
     """Rules, and the file they were read from."""
     if isinstance(given, Rules):
         return given, None
+    if given == MINED or (given is None and graph.rules is None):
+        return mined_rules(graph, options.mine, options.seed, progress), None
     if given is None:
-        return (Rules(()), None) if graph.rules is None else (read_rules(graph.rules), graph.rules)
+        assert graph.rules is not None
+        return read_rules(graph.rules), graph.rules
     if given == NO_RULES:
         return Rules(()), None
     if isinstance(given, str) and not is_file(Path(given)) and ("(" in given or "\n" in given):
@@ -104,7 +113,7 @@ def _rules(graph: Graph, given: Rules | str | Path | None) -> tuple[Rules, Path 
 def check_options(options: GraphOptions, kept: Snapshot | None = None) -> None:
     """Refuse what cannot run before a folder is made for it."""
     find_device(options.device)
-    theory = theory_of(options, read_sources(options) if kept is None else kept)
+    theory = theory_of(options, read_sources(options, mining=False) if kept is None else kept)
     if options.prior.from_run and options.prior.kind != NO_PRIOR:
         other_prior(options, theory.graph)
     if options.search.nesting > USUAL_NESTING:
@@ -147,7 +156,7 @@ def train_model(
         trained = time.perf_counter() - began
         result = {
             "recipe": recipe, "task": TASK, "data": theory.graph.name, "seed": options.seed,
-            "learner": learner, "goals_a_query": round(size, 1), "nesting": options.search.nesting,
+            "learner": learner, "goals_a_query": round(size, 1), "nesting": prover.database.nesting,
             "prior": options.prior.kind, "rules": len(theory.rules),
             "best_step": None if learned is None else learned.best_step,
             "validation": None if learned is None else round(learned.best, 6),

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.rules import read_rules
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import table
 from deepprooflog.kg.learn.setup import read_sources
 from deepprooflog.kg.model import TASK, open_graph_model
 from deepprooflog.kg.prove.answers import Answer, Answers, answer
 from deepprooflog.kg.prove.question import read_question
+from deepprooflog.kg.readings.evaluate import POLICY
 from deepprooflog.kg.training import check_options, train_model
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.recipes.begin import begin
@@ -59,7 +61,11 @@ def train(
         if resume and run.result.exists():
             return run.read_result()
         model = train_model(
-            options, lambda: read_sources(options), run, recipe=recipe, progress=progress
+            options,
+            lambda: read_sources(options, progress=progress),
+            run,
+            recipe=recipe,
+            progress=progress,
         )
         return dict(model.result)
 
@@ -72,8 +78,10 @@ def evaluate(run: RunFolder, asked: EvaluateOptions) -> tuple[dict[str, Any], Se
     model = open_graph_model(run, device=asked.device, data=asked.data, ranked=ranked)
     protocol = cast("Protocol | None", asked.protocol)
     figures = model.evaluate(
-        protocol, asked.negatives, seed=asked.seed or 0, progress=asked.progress
-    )
+        protocol, asked.negatives, reading=asked.reading or POLICY,
+        rules=None if asked.rules is None else read_rules(asked.rules),
+        seed=asked.seed or 0, progress=asked.progress,
+    )  # fmt: skip
     answers = model.explain_tests(asked.proofs) if asked.proofs else []
     result = figures.to_dict()
     if asked.proofs:
@@ -113,7 +121,8 @@ def summary(result: Mapping[str, Any]) -> str:
     test = result.get("test", result)
     seconds = result["seconds"]
     total = seconds["total"] if isinstance(seconds, dict) else seconds
-    lines = [table(test), f"goals evaluated {test['goals']:,}; seconds {total}"]
+    what = f"rules {test['rules']:,}" if "reading" in test else f"goals evaluated {test['goals']:,}"
+    lines = [table(test), f"{what}; seconds {total}"]
     if test["cut"]:
         lines.append(
             f"{test['cut']:,} goals were left open by the limits: p_success is a lower bound"

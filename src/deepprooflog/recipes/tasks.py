@@ -35,6 +35,8 @@ class EvaluateOptions:
     domains: str | None = None
     sides: str | None = None
     proofs: int = 0
+    reading: str | None = None
+    rules: str | None = None
     progress: bool = True
 
 
@@ -118,7 +120,10 @@ def _evaluate_addition(
     run: RunFolder, asked: EvaluateOptions
 ) -> tuple[dict[str, Any], Sequence[Answer]]:
     """Sums and digits of the test pictures."""
-    of_ranks = (asked.protocol, asked.negatives, asked.candidates, asked.domains, asked.sides)
+    of_ranks = (
+        asked.protocol, asked.negatives, asked.candidates, asked.domains, asked.sides,
+        asked.reading, asked.rules,
+    )  # fmt: skip
     if asked.proofs or any(value is not None for value in of_ranks):
         raise DataError(
             "sums are not ranked: there are no protocol, no negatives, no candidates, no sides and "

@@ -33,6 +33,9 @@ from deepprooflog.logic.clause import Clause, instantiate
 from deepprooflog.syntax.terms import Functor, Term, Var, args_of, functor_of, variables
 from deepprooflog.syntax.writer import write_term
 
+MINED = "mined"
+"""In place of the file of rules: a run mined them for itself."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -119,9 +122,9 @@ def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[DataNotice]:
 
 
 def unused_weights(rules: Rules) -> list[DataNotice]:
-    """Word of weights that were read: a policy learns its own."""
+    """Word of weights that were read from a file: a policy learns its own."""
     count = sum(rule.weight != 1.0 for rule in rules)
-    if not count:
+    if not count or rules.file == MINED:
         return []
     told = f"the weights of {plural(count, 'rule')} are not used: how much a rule counts is learned"
     return [DataNotice(told, rules.file, count=count)]

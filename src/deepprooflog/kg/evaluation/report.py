@@ -70,6 +70,11 @@ class Figures:
         return self._beside("belief")
 
     @property
+    def readings(self) -> dict[str, Figures]:
+        """The figures of the readings of rules, where all were asked for."""
+        return {name: Figures(found) for name, found in self.record.get("readings", {}).items()}
+
+    @property
     def late_fusion(self) -> Figures | None:
         """The figures of the prior's and the proofs' scores added at the end."""
         return self._beside("late_fusion")
@@ -93,7 +98,7 @@ class Figures:
 
 
 def table(record: Mapping[str, Any]) -> str:
-    """The figures for people, a row for p_success and one for the prior alone."""
+    """The figures for people, a row for p_success, one for each reading, one for the prior."""
     many = f"{record['negatives']} negatives a side" if record["negatives"] else "all entities"
     many = f"among {record['among']}" if record.get("among") else many
     sides = "both sides" if len(record["sides"]) == 2 else f"{record['sides'][0]}s"
@@ -101,7 +106,8 @@ def table(record: Mapping[str, Any]) -> str:
         f"{record['queries']:,} test triples, {sides}, {many}, average ties",
         f"{'':<14}" + "".join(f"{name:>9}" for name in SHOWN),
     ]
-    beside = {"p_success": record, "late fusion": record.get("late_fusion"),
+    first = record.get("reading", "p_success")
+    beside = {first: record, **record.get("readings", {}), "late fusion": record.get("late_fusion"),
               "belief alone": record.get("belief"), "prior alone": record.get("prior")}  # fmt: skip
     for name, found in beside.items():
         if isinstance(found, Mapping):

@@ -3,6 +3,7 @@
     search      how far proofs are looked for      prior         the embedding that is believed
     policy      how steps are weighed              belief        what its probability weighs
     exact, ppo  the two learners                   evaluation    what is ranked
+    mine        rules that are mined
 
 >>> from deepprooflog.learn.run.settings import options_from
 >>> options = options_from(GraphOptions, {"prior": "rotate", "ppo.clip": "0.1", "seed": 3})
@@ -23,6 +24,7 @@ from deepprooflog.kg.kge import table as kge_models
 from deepprooflog.kg.kge.options import KgeOptions
 from deepprooflog.kg.learn.exact_options import ExactOptions
 from deepprooflog.kg.learn.learners import LEARNERS
+from deepprooflog.kg.learn.mined import MiningOptions
 from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.learn.ppo_options import PpoOptions
 from deepprooflog.learn.run.options import MOST, MOST_THREADS, check, option, section
@@ -133,7 +135,9 @@ class GraphOptions:
     """Every choice of a knowledge-graph run."""
 
     data: str = option("village", "a folder with train, valid and test, or a data set's name")
-    rules: str = option("", "a file of rules; empty: the folder's own, none: no rules")
+    rules: str = option(
+        "", "a file of rules; empty: the folder's own, or mined; mined: mined anew; none: no rules"
+    )
     domains: str = option("", "a file of domains; empty: the folder's domain2constants.txt")
     candidates: str = option("", "the domain answers are looked for in; empty: all entities")
     sides: str = option("both", "which entity of a triple is asked for", choices=("both", *SIDES))
@@ -154,6 +158,7 @@ class GraphOptions:
     watch: str = option("mrr", "the validation figure that is to be high", choices=tuple(WATCHED))
     tensorboard: bool = option(False, "PPO: write scalars for TensorBoard")
 
+    mine: MiningOptions = section(MiningOptions, "rules that are mined")
     search: SearchOptions = section(SearchOptions, "how far proofs are looked for")
     policy: PolicyOptions = section(PolicyOptions, "how steps are weighed", main="kind")
     exact: ExactOptions = section(ExactOptions, "learning from exact probabilities")

@@ -31,7 +31,7 @@ def glimpse(options: GraphOptions, prover: Prover, theory: Theory) -> float:
     layers = prover.explore(prover.goals(some, leave_out=True), most=MOST_GOALS)
     if layers.cut.goals and not options.search.goals:
         raise DataError(
-            f"search.nesting={options.search.nesting}: {len(some)} queries have more than "
+            f"nesting {prover.database.nesting}: {len(some)} queries have more than "
             f"{MOST_GOALS:,} goals",
             hint="a smaller nesting or depth, or search.goals=N to leave open what is beyond them",
         )

@@ -15,9 +15,10 @@ from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.data.domains import ANYONE, FILE, Candidates, domain_of, parse_domains
 from deepprooflog.kg.data.folder import find_graph, read_graph
 from deepprooflog.kg.data.reading import SHIPPED, read_text
-from deepprooflog.kg.data.rules import Rules, read_rules
+from deepprooflog.kg.data.rules import MINED, Rules, read_rules
 from deepprooflog.kg.data.snapshot import Snapshot, snapshot_of
 from deepprooflog.kg.data.triples import SIDES, Graph, Side
+from deepprooflog.kg.learn.mined import mined_rules
 from deepprooflog.kg.learn.options import NO_PRIOR, GraphOptions
 from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.prove.build import prover
@@ -30,20 +31,26 @@ from deepprooflog.score.scorer import Scorer
 NO_RULES = "none"
 
 
-def read_sources(options: GraphOptions) -> Snapshot:
-    """The graph, the rules and the domains that the options name."""
+def read_sources(options: GraphOptions, *, mining: bool = True, progress: bool = False) -> Snapshot:
+    """The graph, the rules and the domains that the options name; `mining=False` mines no rules."""
     graph = read_graph(options.data)
-    path = graph.rules if not options.rules else rules_path(options.rules)
+    path = None
     if options.rules == NO_RULES:
-        rules, path = Rules(()), None
-    elif path is None:
-        raise DataError(
-            f"the folder of {graph.name} has no rules",
-            hint="--set rules=FILE, or rules=none to do without",
-        )
+        rules = Rules(())
+    elif options.rules == MINED or (not options.rules and graph.rules is None):
+        rules = Rules((), file=MINED)
+        if mining:
+            rules = mined_rules(graph, options.mine, options.seed, progress)
     else:
+        path = rules_path(options.rules) if options.rules else graph.rules
+        assert path is not None
         rules = read_rules(path)
     return snapshot_of(graph, rules, path, domains_text(options, graph))
+
+
+def nesting_of(options: GraphOptions, rules: Rules) -> int:
+    """How deep rules stand inside one another in a run."""
+    return options.mine.nesting if rules.file == MINED else options.search.nesting
 
 
 def rules_path(name: str) -> Path:
@@ -109,7 +116,7 @@ def make_prover(
     search = options.search
     return prover(
         theory.graph, theory.rules, belief, policy=policy or untrained_policy(options, theory),
-        nesting=search.nesting, believe=cast("Believe", search.believe),
+        nesting=nesting_of(options, theory.rules), believe=cast("Believe", search.believe),
         device=find_device(options.device),
         limits=ExploreLimits(depth=search.depth, goals=search.goals or None),
     )  # fmt: skip

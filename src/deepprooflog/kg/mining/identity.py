@@ -30,7 +30,7 @@ def pairs_without(edges: DirectedGraph, a: int, b: int, c: int) -> Pairs:
         return x, y
     good = _beside(edges, (a, b, c), x, y)
     # Where c(x, y) too, a path without z = y may still be one with w = x.
-    both = good & _among(edges, c, x, y) & _back_and_forth(edges, a, b)[x]
+    both = good & are_edges(edges, c, x, y) & _back_and_forth(edges, a, b)[x]
     if both.any():
         good[both] = _counted(edges, (a, b, c), x[both], y[both])
     return x[~good], y[~good]
@@ -43,7 +43,7 @@ def _back_and_forth(edges: DirectedGraph, a: int, b: int) -> Bool[np.ndarray, " 
         return there.has_edge
     away = there.sources * edges.entities + there.targets
     home = np.sort(back.targets * edges.entities + back.sources)
-    returning = there.sources[_in_sorted(home, away)]
+    returning = there.sources[in_sorted(home, away)]
     return np.bincount(returning, minlength=edges.entities) > 0
 
 
@@ -70,18 +70,18 @@ def _counted(
 ) -> Bool[np.ndarray, " pairs"]:
     """Which pairs have a path with z ≠ y and w ≠ x, by walking them all."""
     first, second, last = (edges.by_relation[d] for d in path)
-    a, b = _by_source(first), _by_source(second)
+    a, b = by_source(first), by_source(second)
     keys = np.sort(last.sources * edges.entities + last.targets)
     found = np.zeros(len(x), bool)
     walks = np.bincount(first.sources, second.out_degree[first.targets], edges.entities)
     for low, high in blocks(walks[x].astype(np.int64), BLOCK):
         u, v = x[low:high], y[low:high]
-        pair, z = _walk(a, u, np.arange(len(u)))
+        pair, z = walk_on(a, u, np.arange(len(u)))
         kept = z != v[pair]
-        pair, w = _walk(b, z[kept], pair[kept])
+        pair, w = walk_on(b, z[kept], pair[kept])
         kept = w != u[pair]
         pair, w = pair[kept], w[kept]
-        hit = _in_sorted(keys, w * edges.entities + v[pair])
+        hit = in_sorted(keys, w * edges.entities + v[pair])
         found[low + pair[hit]] = True
     return found
 
@@ -89,13 +89,14 @@ def _counted(
 BySource = tuple[Int64[np.ndarray, " entities_and_end"], Int64[np.ndarray, " edges"]]
 
 
-def _by_source(edges: Adjacency) -> BySource:
+def by_source(edges: Adjacency) -> BySource:
+    """The targets of a directed relation by source, and where each source's begin."""
     order = np.argsort(edges.sources, kind="stable")
     begin = np.concatenate([np.zeros(1, np.int64), np.cumsum(edges.out_degree)])
     return begin, edges.targets[order]
 
 
-def _walk(
+def walk_on(
     edges: BySource, at: Int64[np.ndarray, " walks"], pair: Int64[np.ndarray, " walks"]
 ) -> Pairs:
     """The pair each walk belongs to and where it stands, one edge further."""
@@ -104,18 +105,19 @@ def _walk(
     return pair[owner], target[edge]
 
 
-def _among(
+def are_edges(
     edges: DirectedGraph, label: int, x: Int64[np.ndarray, " pairs"], y: Int64[np.ndarray, " pairs"]
 ) -> Bool[np.ndarray, " pairs"]:
     """Which pairs are edges of a directed relation."""
     adjacency = edges.by_relation[label]
     keys = np.sort(adjacency.sources * edges.entities + adjacency.targets)
-    return _in_sorted(keys, x * edges.entities + y)
+    return in_sorted(keys, x * edges.entities + y)
 
 
-def _in_sorted(
+def in_sorted(
     keys: Int64[np.ndarray, " keys"], asked: Int64[np.ndarray, " asked"]
 ) -> Bool[np.ndarray, " asked"]:
+    """Which numbers are among some that are sorted."""
     if not len(keys):
         return np.zeros(len(asked), bool)
     at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)

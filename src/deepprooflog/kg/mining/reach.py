@@ -80,6 +80,15 @@ class Reach:
         mask = _packed(sources[self.sources])
         return np.asarray(np.bitwise_count(self.bits & mask).sum(1, dtype=np.int64))
 
+    def pairs(self) -> tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]:
+        """All pairs: the sources, and the targets they reach."""
+        words = self.bits.shape[1]
+        some = np.flatnonzero(self.bits)
+        octets = self.bits.reshape(-1)[some].astype("<u8").view(np.uint8).reshape(-1, 8)
+        word, bit = np.nonzero(np.unpackbits(octets, axis=1, bitorder="little"))
+        row, column = np.divmod(some[word], words)
+        return self.sources[column * 64 + bit], self.targets[row]
+
     def reached(self, sources: Int64[np.ndarray, " some"]) -> Bool[np.ndarray, "targets some"]:
         """Which targets some of the sources reach."""
         column = self.column[sources]
@@ -109,6 +118,18 @@ def first_step(edges: Adjacency, low: int = 0, high: int | None = None) -> Reach
         value = _ONE << (column & _WORD).astype(np.uint64)
         bits.reshape(-1)[place[starts]] = np.bitwise_or.reduceat(value, starts)
     return Reach(sources, targets, bits, edges.entities)
+
+
+def at_start(sources: Int64[np.ndarray, " sources"], entities: int) -> Reach:
+    """Each of some entities, in order, reaches itself.
+
+    >>> at_start(np.array([2, 5]), 6).pairs()
+    (array([2, 5]), array([2, 5]))
+    """
+    number = np.arange(len(sources))
+    bits = np.zeros((len(sources), max(1, (len(sources) + 63) // 64)), np.uint64)
+    bits[number, number >> 6] = _ONE << (number & _WORD).astype(np.uint64)
+    return Reach(sources, sources, bits, entities)
 
 
 def next_step(reach: Reach, edges: Adjacency) -> Reach:

@@ -1,0 +1,94 @@
+"""`dprl rules RUN`: the rules of a trained run, what was learned of each and what is counted."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from deepprooflog.cli import report
+from deepprooflog.cli.arguments import Commands, add_run, command, positive_integer
+
+if TYPE_CHECKING:
+    from deepprooflog.kg.readings.table import RuleRow
+
+SORTS = ("weight", "confidence", "support", "right", "wrong", "relation")
+EXAMPLE = """\
+  dprl rules runs/village --sort right --top 20
+  dprl rules runs/village --format csv > rules.csv
+
+weight: the policy's mean probability of the rule as first step, where it applies on validation;
+support of predictions: over the training triples; right: validation triples that it backs; wrong:
+candidates beside these that it backs and that no split has; redundant: another rule, at least as
+sure, says all that it says. What cannot be read of a rule is left empty.
+JSON: {rules: [{id, relation, rule, place, weight, support, predictions, confidence, right, wrong,
+example, redundant}]}
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = command(commands, "rules", "the rules of a trained run, weighed and counted", EXAMPLE)
+    add_run(parser)
+    parser.add_argument("--sort", choices=SORTS, help="the largest first; default: as they stand")
+    parser.add_argument("--top", metavar="N", type=positive_integer, help="default: all")
+    parser.add_argument("--format", choices=("text", "csv", "json"), help="default: text")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table."""
+    from deepprooflog.kg.model import open_graph_model
+
+    model = open_graph_model(arguments.run_folder, device=arguments.device, data=arguments.data)
+    rows = _sorted(model.rule_table(), arguments.sort)[: arguments.top]
+    form = "json" if arguments.json else arguments.format or "text"
+    if form == "json":
+        report.emit_json({"rules": [row.to_dict() for row in rows]})
+    elif form == "csv":
+        print(_csv(rows), end="")
+    else:
+        print(_text(rows))
+    return 0
+
+
+def _sorted(rows: list[RuleRow], by: str | None) -> list[RuleRow]:
+    if by is None:
+        return rows
+    if by == "relation":
+        return sorted(rows, key=lambda row: row.relation)
+    return sorted(rows, key=lambda row: -(getattr(row, by) or 0))
+
+
+def _csv(rows: list[RuleRow]) -> str:
+    out = io.StringIO()
+    names = [*rows[0].to_dict()] if rows else ["rule"]
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row.to_dict() for row in rows)
+    return out.getvalue()
+
+
+def _text(rows: list[RuleRow]) -> str:
+    if not rows:
+        return "the run has no rules"
+    lines = [f"{'weight':>6} {'conf.':>6} {'support':>13} {'right':>6} {'wrong':>6}  rule"]
+    for row in rows:
+        share = "" if row.support is None else f"{row.support:,} of {row.predictions:,}"
+        lines.append(
+            f"{_short(row.weight):>6} {_short(row.confidence):>6} {share:>13} "
+            f"{_count(row.right):>6} {_count(row.wrong):>6}  {row.rule}"
+        )
+        notes = [f"e.g. {row.example}"] if row.example else []
+        notes += [f"redundant: {row.redundant} says as much"] if row.redundant else []
+        if notes:
+            lines.append(f"{'':43}{'; '.join(notes)}")
+    return "\n".join(lines)
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"

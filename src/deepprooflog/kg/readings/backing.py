@@ -1,0 +1,96 @@
+"""Which rules of a relation back which triples: columns of incidences, the surest rule first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from deepprooflog.kg.data.rules import Rule
+from deepprooflog.kg.readings.pairs import BodyReader
+
+CAUTION = 5  # predictions that might have failed, so that 500 of 500 are surer than 3 of 3
+AT_ONCE = 64  # rules whose pairs over the whole graph are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedRules:
+    """Rules of one relation, the surest first, with what is counted of each."""
+
+    relation: int
+    rules: tuple[Rule, ...]
+    support: Int64[np.ndarray, " rules"]
+    predictions: Int64[np.ndarray, " rules"]
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @property
+    def weight(self) -> Float64[np.ndarray, " rules"]:
+        """The confidence, had a few more predictions failed."""
+        return np.asarray(self.support / (self.predictions + CAUTION))
+
+
+def weighed_rules(reader: BodyReader, relation: int, rules: Sequence[Rule]) -> WeighedRules:
+    """The rules of a relation by weight; those without counts are counted over the facts."""
+    counts = np.zeros((2, len(rules)), np.int64)
+    told = [at for at, rule in enumerate(rules) if rule.counts is not None]
+    for at in told:
+        counted = rules[at].counts
+        assert counted is not None
+        counts[:, at] = counted.support, counted.predictions
+    untold = [at for at, rule in enumerate(rules) if rule.counts is None]
+    everyone = np.arange(reader.edges.entities)
+    for low in range(0, len(untold), AT_ONCE):
+        some = untold[low : low + AT_ONCE]
+        found = reader.pairs([rules[at] for at in some], "head", everyone)
+        for at, (x, y) in zip(some, found, strict=True):
+            rows = np.stack([x, np.full(len(x), relation), y], 1)
+            counts[:, at] = reader.graph.holds(rows, ("train",)).sum(), len(x)
+    order = np.argsort(-counts[0] / (counts[1] + CAUTION), kind="stable")
+    chosen = tuple(rules[at] for at in order.tolist())
+    return WeighedRules(relation, chosen, counts[0, order], counts[1, order])
+
+
+@dataclass(frozen=True, eq=False)
+class Backing:
+    """For each rule the pairs (x, y) that it backs, among those of some lists r(x, ?), r(?, y)."""
+
+    rules: WeighedRules
+    x: Int64[np.ndarray, " pairs"]  # sorted by x, then y
+    y: Int64[np.ndarray, " pairs"]
+    begin: Int64[np.ndarray, " rules_and_end"]
+    pair: Int64[np.ndarray, " incidences"]
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def of(self, rule: int) -> Int64[np.ndarray, " backed"]:
+        """The pairs that a rule backs."""
+        return self.pair[self.begin[rule] : self.begin[rule + 1]]
+
+    @property
+    def rule(self) -> Int64[np.ndarray, " incidences"]:
+        """The rule of each incidence."""
+        return np.repeat(np.arange(len(self.rules)), np.diff(self.begin))
+
+
+def backing_of(
+    reader: BodyReader, rules: WeighedRules, lists: Int64[np.ndarray, "lists 3"]
+) -> Backing:
+    """What rules back in the lists r(x, ?) and r(?, y) of some triples r(x, y)."""
+    heads, tails = np.unique(lists[:, 0]), np.unique(lists[:, 2])
+    entities = reader.edges.entities
+    asked = np.zeros(entities, bool)
+    asked[heads] = True
+    from_heads = reader.pairs(rules.rules, "head", heads)
+    to_tails = reader.pairs(rules.rules, "tail", tails)
+    keys = [
+        np.concatenate([x * entities + y, (u * entities + v)[~asked[u]]])
+        for (x, y), (u, v) in zip(from_heads, to_tails, strict=True)
+    ]
+    begin = np.cumsum([0, *map(len, keys)])
+    pairs, at = np.unique(np.concatenate([np.zeros(0, np.int64), *keys]), return_inverse=True)
+    return Backing(rules, pairs // entities, pairs % entities, begin, at)
