@@ -184,13 +184,20 @@ def test_what_is_odd_is_said_and_goes_on(
     assert "rules.pl:2" in err
 
 
-def test_a_graph_without_rules_needs_word_of_it(
+def test_a_graph_without_rules_mines_them_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "graph"
     folder.mkdir()
     for split in ("train", "valid", "test"):
         (folder / f"{split}.txt").write_text("r(a,b).\nr(b,c).\n")
-    assert "has no rules" in refused(
-        capsys, "train", "kg", "--set", f"data={folder}", "--out", str(tmp_path / "run")
-    )
+    quick = ["prior.steps=2", "prior.dimension=2", "exact.steps=1", f"data={folder}"]
+    options = [part for text in quick for part in ("--set", text)]
+    assert main(["train", "kg", *options, "--out", str(tmp_path / "run")]) == 0
+    told = capsys.readouterr().err
+    assert "note: 0 rules of 0 mined in" in told
+    assert "1 relation with fewer than 5 facts can have no rule" in told
+    assert main(["rules", str(tmp_path / "run")]) == 0
+    assert capsys.readouterr().out == "the run has no rules\n"
+    message = refused(capsys, "evaluate", str(tmp_path / "run"), "--reading", "max")
+    assert "there are no rules to read" in message

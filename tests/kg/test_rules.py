@@ -124,6 +124,13 @@ def test_an_unsafe_head_is_said_and_kept(text: str) -> None:
     assert [set(answer) - {"Y"} for answer in dpl.solve(program, "p(a, Y)")] == [set()]
 
 
+@pytest.mark.parametrize("guard", ["Z \\= X", "Z == X", "Y =< Z"])
+def test_a_guard_over_an_unbound_variable_is_said_with_its_line(guard: str) -> None:
+    rules = parse_rules(f"p(X,Y) :- q(X,Y), X \\= Y.\np(X,Y) :- {guard}, q(X,Z), q(Z,Y).", "r.pl")
+    (notice,) = rules.notices
+    assert str(notice).startswith("r.pl:2: warning: Z in a guard is bound by no atom before it")
+
+
 def test_an_unknown_relation_is_said() -> None:
     graph = graph_of([("a", "brother", "b"), ("a", "father", "b")])
     rules = parse_rules(

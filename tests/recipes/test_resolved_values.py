@@ -34,6 +34,7 @@ LATER = {
     "ppo.lam": 0.95, "ppo.value_weight": 0.5, "ppo.max_grad_norm": 0.5, "ppo.target_kl": 0.03,
     "ppo.value_clip": None, "ppo.normalize": True, "ppo.bootstrap": False, "policy.kind": "goal",
     "prior.seconds": 60.0,
+    "mine.rules": 10, "mine.confidence": 0.01, "mine.seconds": 60.0, "mine.nesting": 1,
 }  # fmt: skip
 """Options that no recipe could set before, with the values the learners had all the same."""
 

@@ -30,6 +30,7 @@ from deepprooflog.kg.data.triples import Graph, did_you_mean
 from deepprooflog.logic.body import CUT, has_nested_cut
 from deepprooflog.logic.builtins import PROTECTED, is_builtin
 from deepprooflog.logic.clause import Clause, instantiate
+from deepprooflog.relational.guards import GUARDS
 from deepprooflog.syntax.terms import Functor, Term, Var, args_of, functor_of, variables
 from deepprooflog.syntax.writer import write_term
 
@@ -96,7 +97,8 @@ def parse_rules(text: str, file: str = "<text>") -> Rules:
     rules = tuple(parse(text, file))
     for rule in rules:
         _check(rule)
-    return Rules(rules, tuple(notice for rule in rules for notice in _unsafe(rule)), text, file)
+    notices = (notice for rule in rules for notice in (*_unsafe(rule), *_unsafe_guards(rule)))
+    return Rules(rules, tuple(notices), text, file)
 
 
 def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[DataNotice]:
@@ -155,6 +157,24 @@ def _check(rule: Rule) -> None:
     if wrong is not None:
         file, line = (place.file, place.line) if place else (None, None)
         raise ProgramError(wrong, file=file, line=line)
+
+
+def _unsafe_guards(rule: Rule) -> Iterator[DataNotice]:
+    """Guards with a variable that neither the head nor an atom before them binds."""
+    clause = rule.clause
+    bound = set(variables(*args_of(clause.head)))
+    for atom in clause.body:
+        if functor_of(atom) not in GUARDS:
+            bound |= set(variables(atom))
+            continue
+        free = [clause.names[v.index] for v in variables(atom) if v not in bound]
+        if free:
+            yield DataNotice(
+                f"{free[0]} in a guard is bound by no atom before it: what it is compared with "
+                "makes no difference",
+                clause.place.file if clause.place else None,
+                clause.place.line if clause.place else None,
+            )
 
 
 def _unsafe(rule: Rule) -> Iterator[DataNotice]:
