@@ -21,7 +21,7 @@ import torch
 from deepprooflog.device import find_device
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.walk.model import walk_graph
-from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
+from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.rank import rank_open
 from deepprooflog.kg.walk.refit import refit_suits
 from deepprooflog.kg.walk.training import train_walks
@@ -61,21 +61,24 @@ def main() -> None:
                         help="of products of float32 matrices: high is TF32")  # fmt: skip
     parser.add_argument("--rank-batch", type=int, help="queries ranked at once (default: --batch)")
     add_options(parser, WalkOptions)
-    add_options(parser, WalkTraining)
+    parser.add_argument("--validation-size", type=int, help="triples in a look (default: all)")
     arguments = parser.parse_args()
     device = find_device(arguments.device)
     torch.set_float32_matmul_precision(arguments.precision)
-    options, training = chosen(arguments, WalkOptions), chosen(arguments, WalkTraining)
+    options = chosen(arguments, WalkOptions)
     began = time.perf_counter()
     graph = read_graph(arguments.train_graph or arguments.data)
     show(f"read {graph.name} in {time.perf_counter() - began:.1f} s on {device}")
     path = Path(arguments.out) / "checkpoint.pt" if arguments.out else None
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-    trained = train_walks(graph, options, training, device=device, path=path, on_row=show_row)
+    trained = train_walks(
+        graph, options, validation_size=arguments.validation_size, device=device, path=path,
+        on_row=show_row,
+    )  # fmt: skip
     if device.type == "cuda":
         show(f"most memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
-    refit = refit_suits(trained.model, trained.facts, graph, batch=training.batch)
+    refit = refit_suits(trained.model, trained.facts, graph, batch=options.batch)
     show(f"refit on validation lists: mrr {refit.before:.4f}, {refit.after:.4f}; kept {refit.kept}")
     asked = read_graph(arguments.data) if arguments.train_graph else graph
     facts = walk_graph(asked, trained.model.relations, device=device)
@@ -84,7 +87,7 @@ def main() -> None:
         "train_graph": arguments.train_graph,
         "train_seconds": round(trained.learned.seconds, 1),
     }
-    size = arguments.rank_batch or training.batch
+    size = arguments.rank_batch or options.batch
     for split in ("valid", "test"):
         ranking = rank_open(trained.model, facts, asked, asked.split(split), batch=size)
         half = len(ranking.better) // 2
@@ -94,7 +97,7 @@ def main() -> None:
         values["lists"], values["seconds"] = len(ranking.better), round(ranking.seconds, 2)
         figures[split] = values
         show(f"{split:5} " + "  ".join(f"{k} {v}" for k, v in values.items()))
-    figures |= {"options": asdict(options), "training": asdict(training),
+    figures |= {"options": asdict(options),
                 "history": trained.learned.history}  # fmt: skip
     if arguments.out:
         folder = Path(arguments.out)

@@ -15,6 +15,7 @@ from deepprooflog.kg.kge.options import KgeOptions
 from deepprooflog.kg.learn.exact_options import ExactOptions
 from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.learn.ppo_options import PpoOptions
+from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.learn.ppo import Ppo
 from deepprooflog.learn.run.options import limits, option_fields
 from deepprooflog.learn.run.settings import described, values_of
@@ -31,6 +32,7 @@ CLASSES = [
     KgeOptions,
     ExactOptions,
     TrainingOptions,
+    WalkOptions,
 ]
 RESOLVE = {"kg": kg_options.resolve, "mnist-addition": addition_options.resolve}
 OPTIONS = {"kg": GraphOptions, "mnist-addition": AdditionOptions}

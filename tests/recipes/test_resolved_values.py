@@ -37,13 +37,16 @@ LATER = {
     "mine.rules": 10, "mine.confidence": 0.01, "mine.seconds": 60.0, "mine.nesting": 1,
 }  # fmt: skip
 """Options that no recipe could set before, with the values the learners had all the same."""
+NEW = ("walk.",)
+"""Sections that came later: what a recipe says nothing of is as it was without them."""
+NEW_RECIPES = {"walks"}
 
 NOW = {"kg": {"prior_steps": 0}, "countries-s3": {"prior_steps": 0}}
 """Where no prior is stated, one is chosen on validation."""
 
 
 def test_no_shipped_recipe_is_left_out() -> None:
-    assert {name.split()[0] for name in BEFORE} == {"defaults", *shipped()}
+    assert {name.split()[0] for name in BEFORE} == {"defaults", *shipped()} - NEW_RECIPES
 
 
 @pytest.mark.parametrize("name", [name for name in BEFORE if name != "defaults"])
@@ -55,9 +58,8 @@ def test_a_recipe_resolves_to_the_same_values(name: str) -> None:
     expected = settings(options, flat, name, notice=False)
     found = values_of(resolve(recipe, given))
     assert {key: found[key] for key in expected} == expected
-    assert {key: found[key] for key in found.keys() - expected.keys()} == (
-        LATER if recipe.task == "kg" else {}
-    )
+    later = {key for key in found.keys() - expected.keys() if not key.startswith(NEW)}
+    assert {key: found[key] for key in later} == (LATER if recipe.task == "kg" else {})
 
 
 def test_an_old_name_sets_what_it_set() -> None:

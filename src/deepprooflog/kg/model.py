@@ -15,7 +15,7 @@ from jaxtyping import Int64
 from deepprooflog.device import find_device
 from deepprooflog.errors import DataError, ModelError, Notice
 from deepprooflog.kg.belief.believe import Belief
-from deepprooflog.kg.belief.prior import as_belief, load_prior, save_prior
+from deepprooflog.kg.belief.prior import as_belief, belief_by_lists, load_prior, save_prior
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.rules import Rules
@@ -42,6 +42,10 @@ from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.readings.evaluate import POLICY, chosen_readings, evaluate_readings
 from deepprooflog.kg.readings.scores import RuleReader
 from deepprooflog.kg.readings.table import RuleRow, rule_rows
+from deepprooflog.kg.walk.options import WALKS
+from deepprooflog.kg.walk.prover import WalkProver
+from deepprooflog.kg.walk.saved import NAME as WALKS_FILE
+from deepprooflog.kg.walk.saved import load_walks, save_walks
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.folder import RunFolder, create, open_run
 from deepprooflog.learn.run.settings import as_tables, build, settings
@@ -61,6 +65,7 @@ class GraphModel:
     kept: Snapshot
     theory: Theory
     prover: Prover
+    walks: WalkProver | None = None  # they answer in the prover's place where they were learned
     result: Mapping[str, Any] = field(default_factory=dict)  # as result.json has it
 
     @property
@@ -80,7 +85,10 @@ class GraphModel:
 
     def __repr__(self) -> str:
         prior = "no prior" if self.belief is None else f"prior {self.options.prior.kind}"
-        return f"GraphModel({self.graph!r}, {plural(len(self.rules), 'rule')}, {prior})"
+        proofs = plural(len(self.rules), "rule")
+        if self.walks is not None:
+            proofs = f"walks of {plural(self.options.walk.hops, 'hop')}"
+        return f"GraphModel({self.graph!r}, {proofs}, {prior})"
 
     def query(self, text: str, top: int = 10, *, proofs: int = 1, new: bool = False) -> Answers:
         """The most probable answers of a triple with variables, such as `uncle(X, max)`.
@@ -88,6 +96,8 @@ class GraphModel:
         With `new`, only those that no one told.
         """
         question = read_question(self.graph, text)
+        if self.walks is not None:
+            return self.walks.answer(question, top=top, proofs=proofs, new=new)
         return answer(self.prover, self.graph, question, top=top, proofs=proofs, new=new)
 
     def explain(self, text: str, proofs: int = 3) -> Answer:
@@ -95,7 +105,7 @@ class GraphModel:
         question = read_question(self.graph, text)
         if question.is_open:
             raise DataError(f"{text} is open", hint=f"query({text!r})")
-        return answer(self.prover, self.graph, question, top=1, proofs=proofs)[0]
+        return self.query(text, 1, proofs=proofs)[0]
 
     def evaluate(
         self,
@@ -125,6 +135,11 @@ class GraphModel:
                 f"under the protocol full all {whose} are negatives", hint="leave one out"
             )
         among = self.options.candidates or None
+        if self.walks is not None:
+            if names:
+                raise DataError("walks have no rules to read", hint="leave reading out")
+            walked = self.walks.evaluate(ranker, self.queries()).to_dict()
+            return Figures({**walked, "among": among})
         readings: Mapping[str, Any] = {}
         if names:
             reader = RuleReader(theory.graph, tuple(self.rules if rules is None else rules))
@@ -132,10 +147,23 @@ class GraphModel:
             if reading in names:
                 return Figures(readings[reading])
         _, look = splits(self.options, theory.graph)
+        prover, record = self.prover, dict[str, Any]()
+        if self._weighs_lists(ranker) and self.belief is not None:
+            belief, chosen = belief_by_lists(self.belief, theory.graph, self.options.seed)
+            prover = with_graph(prover, theory.graph, self.rules, belief).eval()
+            record = {"score": chosen.to_dict()}
         found = evaluate_prover(
-            self.prover, ranker, self.queries(), look, among=among, seed=self.options.seed
+            prover, ranker, self.queries(), look, among=among, seed=self.options.seed
         )
-        return Figures({**found.record, "readings": readings}) if names else found
+        if names:
+            record = {**record, "readings": readings}
+        return Figures({**found.record, **record}) if record else found
+
+    def _weighs_lists(self, ranker: Ranker) -> bool:
+        """Whether belief weighs facts in lists of all entities, as they are ranked."""
+        evidence = self.options.belief.evidence == "facts"
+        every = ranker.chosen == "full" and ranker.candidates.entities is None
+        return evidence and every and len(self.graph.valid) > 0
 
     def queries(self) -> Int64[np.ndarray, "queries 3"]:
         """The test triples that are ranked, as rows of numbers."""
@@ -147,6 +175,8 @@ class GraphModel:
 
     def explain_tests(self, proofs: int) -> list[Answer]:
         """How probable each test triple is, with its proofs."""
+        if self.walks is not None:
+            return [self.explain(self.graph.text(row), proofs) for row in self.queries()]
         return [
             scored(self.prover, self.graph, torch.from_numpy(row[None]), (None, None), 1, proofs)[0]
             for row in self.queries()
@@ -167,6 +197,7 @@ class GraphModel:
         return replace(
             self, theory=replace(self.theory, graph=graph), result={},
             prover=with_graph(self.prover, graph, self.rules, belief).eval(),
+            walks=None if self.walks is None else self.walks.about(graph, belief),
         )  # fmt: skip
 
     def save(self, folder: str | Path) -> None:
@@ -176,7 +207,9 @@ class GraphModel:
             save_snapshot(run.path / NAME, self._snapshot())
             if self.belief is not None:
                 save_prior(run.path / "prior.pt", self.belief, self.options.prior)
-            if self.options.learner != "none":
+            if self.walks is not None:
+                save_walks(run.path / WALKS_FILE, self.walks)
+            elif self.options.learner != "none":
                 weights = self.prover.policy.state_dict()
                 best = {"value": 0.0, "step": 0, "weights": weights}
                 checkpoint.save(run.checkpoint, {"best": best})
@@ -211,7 +244,7 @@ def open_graph_model(
     theory = theory_of(options, now)
     policy = untrained_policy(options, Theory(own.graph, own.rules, theory.believes))
     where = find_device(options.device)
-    if options.learner != "none":
+    if options.learner not in ("none", WALKS):
         state = checkpoint.load(run.checkpoint, {"best": dict}, where)
         try:
             with checkpoint.fitting(run.checkpoint):
@@ -227,7 +260,11 @@ def open_graph_model(
         belief = load_prior(run.path / "prior.pt", theory.graph, names, where)
     result = run.read_result() if run.result.exists() else {}
     prover = make_prover(options, theory, belief, policy).eval()
-    return GraphModel(options, own, theory, prover, result)
+    walks = None
+    if options.learner == WALKS:
+        walks = load_walks(run.path / WALKS_FILE, own.graph, options.walk, belief, where)
+        walks = walks if theory.graph is own.graph else walks.about(theory.graph, belief)
+    return GraphModel(options, own, theory, prover, walks, result)
 
 
 def _options(

@@ -13,7 +13,7 @@ import torch
 
 from deepprooflog.data.places import is_file
 from deepprooflog.device import find_device, threads
-from deepprooflog.errors import Notice
+from deepprooflog.errors import DataError, Notice
 from deepprooflog.kg.data.folder import load_graph
 from deepprooflog.kg.data.held_out import hold_out
 from deepprooflog.kg.data.rules import MINED, Rules, parse_rules, read_rules
@@ -27,11 +27,13 @@ from deepprooflog.kg.data.snapshot import (
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.figures import WATCHED
 from deepprooflog.kg.learn.mined import mined_rules
-from deepprooflog.kg.learn.options import NO_PRIOR, GraphOptions
+from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions
 from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
 from deepprooflog.kg.learn.prior import find_prior, other_prior
-from deepprooflog.kg.learn.setup import NO_RULES, make_prover, read_sources, rules_path, theory_of
+from deepprooflog.kg.learn.setup import make_prover, read_sources, rules_path, theory_of
+from deepprooflog.kg.learn.walks import learn_walks
 from deepprooflog.kg.model import TASK, GraphModel
+from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.learn.run.curves import curves
 from deepprooflog.learn.run.folder import RunFolder, create
 from deepprooflog.learn.run.loop import Learned
@@ -79,7 +81,11 @@ def train_graph(
             Notice,
             stacklevel=2,
         )
-    chosen, path = _rules(own, rules, asked, progress)
+    chosen, path = _rules(
+        own, NO_RULES if rules is None and learner == WALKS else rules, asked, progress
+    )
+    if learner == WALKS and len(chosen):
+        raise DataError("walks are proofs without rules", hint="rules=None, or learner='exact'")
     named = MINED if chosen.file == MINED else NO_RULES if path is None else str(path)
     asked = replace(asked, rules=named)
     kept = snapshot_of(own, chosen, path)
@@ -116,7 +122,7 @@ def check_options(options: GraphOptions, kept: Snapshot | None = None) -> None:
     theory = theory_of(options, read_sources(options, mining=False) if kept is None else kept)
     if options.prior.from_run and options.prior.kind != NO_PRIOR:
         other_prior(options, theory.graph)
-    if options.search.nesting > USUAL_NESTING:
+    if options.search.nesting > USUAL_NESTING and options.learner != WALKS:
         with torch.random.fork_rng(), threads(options.threads):
             glimpse(options, make_prover(options, theory, None), theory)
 
@@ -144,11 +150,16 @@ def train_model(
                 print(notice, file=sys.stderr)
         belief, prior_seconds = find_prior(options, theory.graph, folder, progress)
         prover = make_prover(options, theory, belief)
-        learner, size = choose_learner(options, prover, theory)
-        if progress and learner != "none":
-            print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
-        learned = learn_policy(options, theory, prover, learner, run, progress)
-        model = GraphModel(options, kept, theory, prover.eval())
+        walks, learner, size = None, WALKS, 0.0
+        learned: Learned | None
+        if options.learner == WALKS:
+            walks, learned = learn_walks(options, theory.graph, belief, run, progress)
+        else:
+            learner, size = choose_learner(options, prover, theory)
+            if progress and learner != "none":
+                print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
+            learned = learn_policy(options, theory, prover, learner, run, progress)
+        model = GraphModel(options, kept, theory, prover.eval(), walks)
         if run is None:
             return model
         if learned is not None:
@@ -168,7 +179,7 @@ def train_model(
             "device": str(find_device(options.device)), "torch": torch.__version__,
         }  # fmt: skip
     run.write_json("result.json", result)
-    return GraphModel(options, kept, theory, model.prover, result)
+    return replace(model, result=result)
 
 
 def _kept(path: Path, sources: Callable[[], Snapshot]) -> Snapshot:

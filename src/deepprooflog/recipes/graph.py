@@ -15,7 +15,7 @@ from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import table
 from deepprooflog.kg.learn.setup import read_sources
 from deepprooflog.kg.model import TASK, open_graph_model
-from deepprooflog.kg.prove.answers import Answer, Answers, answer
+from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.readings.evaluate import POLICY
 from deepprooflog.kg.training import check_options, train_model
@@ -112,7 +112,7 @@ def explain(run: RunFolder, asked: QueryOptions) -> Answers:
         raise DataError(
             f"{asked.query} is open", hint=shlex.join(["dprl", "query", str(run.path), asked.query])
         )
-    answers = answer(model.prover, model.graph, question, top=1, proofs=asked.proofs)
+    answers = model.query(asked.query, 1, proofs=asked.proofs)
     return replace(answers, seconds=round(time.perf_counter() - began, 3))
 
 
@@ -121,9 +121,12 @@ def summary(result: Mapping[str, Any]) -> str:
     test = result.get("test", result)
     seconds = result["seconds"]
     total = seconds["total"] if isinstance(seconds, dict) else seconds
-    what = f"rules {test['rules']:,}" if "reading" in test else f"goals evaluated {test['goals']:,}"
-    lines = [table(test), f"{what}; seconds {total}"]
-    if test["cut"]:
+    if "reading" in test:
+        goals = f"rules {test['rules']:,}; "
+    else:
+        goals = f"goals evaluated {test['goals']:,}; " if "goals" in test else ""
+    lines = [table(test), f"{goals}seconds {total}"]
+    if test.get("cut"):
         lines.append(
             f"{test['cut']:,} goals were left open by the limits: p_success is a lower bound"
         )

@@ -11,7 +11,7 @@ import torch
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triples import Graph, graph_of
-from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
+from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.queries import WalkQueries
 from deepprooflog.kg.walk.training import train_walks, walk_losses
 from deepprooflog.learn.run import loop
@@ -47,16 +47,16 @@ def test_the_loss_by_hand() -> None:
 
 def test_a_composition_is_learned() -> None:
     """gran(X, Y) :- mother(X, Z), father(Z, Y): the held-out ones come first."""
-    training = WalkTraining(epochs=20, batch=32, lr=0.05, validations=2)
-    trained = train_walks(family(), SMALL, training)
+    training = replace(SMALL, epochs=20, batch=32, lr=0.05, validations=2)
+    trained = train_walks(family(), training)
     assert trained.learned.best == 1.0
 
 
 def test_a_resumed_run_is_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bit by bit, with hidden facts too; other options are refused."""
     graph = family()
-    training = WalkTraining(epochs=2, batch=16, hide=0.2, validations=4)
-    whole = train_walks(graph, SMALL, training)
+    training = replace(SMALL, epochs=2, batch=16, hide=0.2, validations=4)
+    whole = train_walks(graph, training)
     assert whole.learned.steps > 3
     path = tmp_path / "walks.pt"
 
@@ -66,21 +66,21 @@ def test_a_resumed_run_is_the_same_run(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     with pytest.raises(InterruptedError):
-        train_walks(graph, SMALL, training, path=path, on_row=stop)
-    first = train_walks(graph, SMALL, training, path=path)
-    again = train_walks(graph, SMALL, training, path=path)
+        train_walks(graph, training, path=path, on_row=stop)
+    first = train_walks(graph, training, path=path)
+    again = train_walks(graph, training, path=path)
     for one in (first, again):
         assert one.learned.best_step == whole.learned.best_step
         for name, value in whole.model.state_dict().items():
             torch.testing.assert_close(one.model.state_dict()[name], value, rtol=0, atol=0)
     with pytest.raises(DataError, match="trained with another lr"):
-        train_walks(graph, SMALL, replace(training, lr=0.1), path=path)
+        train_walks(graph, replace(training, lr=0.1), path=path)
 
 
 def test_seconds_bound_the_steps() -> None:
     """Where time is short, fewer steps are taken than the epochs ask for."""
-    training = WalkTraining(epochs=10**6, seconds=0.5, batch=32, validations=1)
-    trained = train_walks(family(), SMALL, training)
+    training = replace(SMALL, epochs=10**6, seconds=0.5, batch=32, validations=1)
+    trained = train_walks(family(), training)
     assert 1 <= trained.learned.steps < 10**6
 
 

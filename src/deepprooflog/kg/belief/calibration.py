@@ -84,11 +84,13 @@ def calibrate(
     shrinkage: float = 50.0,
     seed: int = 0,
     evidence: Evidence | None = None,
+    facts: Float[Tensor, "relations k"] | None = None,
 ) -> Calibration:
     """Calibrate an embedding on validation triples and their filtered uniform corruptions.
 
     `negatives` are drawn for each triple and side; those that are known triples are left out.
     `evidence` of facts is weighed beside the score; validation triples must not be among them.
+    Where what they weigh is known, `facts` for a score of weight 1, lines are fitted to the sum.
     """
     if not len(valid):
         raise DataError("there are no validation triples to calibrate on")
@@ -102,11 +104,18 @@ def calibrate(
         head, relation, tail = triples.unbind(1)
         score = kge.score(head, relation, tail).double()
         beside = None if evidence is None else evidence.to(device)(relation, head, tail)
+        if beside is not None and facts is not None:
+            score, beside = score + (facts.to(score)[relation] * beside).sum(1), None
     true = torch.arange(len(triples), device=device) < len(valid)
-    return fit_platt(
+    lines = fit_platt(
         score, true, relation, relations=kge.relations, base_rate=base_rate,
         per_relation=per_relation, shrinkage=shrinkage, evidence=beside,
     )  # fmt: skip
+    if facts is None:
+        return lines
+    # A line that falls would turn the lists around.
+    slope = lines.slope.clamp_min(1e-3)
+    return replace(lines, slope=slope, facts=slope[:, None] * facts.to(slope))
 
 
 def fit_platt(

@@ -13,7 +13,7 @@ Which of them speak for a triple and which against differs between relations; ca
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float64, Int
+from jaxtyping import Float, Float64, Int
 from torch import Tensor, nn
 
 from deepprooflog.kg.data.known import KnownTriples
@@ -73,6 +73,27 @@ class Evidence(nn.Module):
         counts = self.counts(relation, head, tail).double()
         has, log = (counts > 0).double(), counts.log1p()
         return torch.stack([has[:, 0], log[:, 0], has[:, 1], log[:, 1], log[:, 2], log[:, 3]], 1)
+
+    def answers(self, query: Int[Tensor, " kinds"]) -> Float[Tensor, "kinds entities 4"]:
+        """Four numbers of every entity as an answer, where a relation from R on asks for heads.
+
+        Whether it is one already among the facts, log(1 + how often), log(1 + facts about it), and
+        whether there are none about it at all.
+
+        >>> known = Evidence(torch.tensor([[0, 0, 1], [0, 0, 2]]), entities=4, relations=1)
+        >>> known.answers(torch.tensor([0, 1]))[:, :, 0].tolist()
+        [[0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
+        """
+        count = self.facts.new_zeros(len(query), self.entities)
+        for place, number in enumerate(query.tolist()):
+            heads, relation = divmod(number, self.relations)
+            keys = self.of_head if heads else self.of_tail
+            ends = torch.tensor([relation, relation + 1], device=keys.device) * self.entities
+            begin, end = torch.searchsorted(keys, ends).tolist()
+            count[place] = torch.bincount(keys[begin:end] - ends[0], minlength=self.entities)
+        about = self.facts.expand(len(query), -1)
+        numbers = [(count > 0).float(), count.log1p(), about.log1p(), (about == 0).float()]
+        return torch.stack(numbers, 2)
 
 
 def occurrences(keys: Int[Tensor, " n"], sought: Int[Tensor, " batch"]) -> Int[Tensor, " batch"]:

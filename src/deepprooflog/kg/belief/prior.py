@@ -7,20 +7,23 @@ found by the names of entities, and the numbers of another graph's entities may 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.calibration import Calibration, calibrate
 from deepprooflog.kg.belief.evidence import Evidence
+from deepprooflog.kg.belief.list_weights import ChosenWeights, choose_weights, validation_lists
 from deepprooflog.kg.data.known import KnownTriples
 from deepprooflog.kg.data.notice import plural
-from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.data.triples import Graph, Side
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.options import KgeOptions
 from deepprooflog.kg.kge.table import BY_NAME, make_model
@@ -49,6 +52,51 @@ def calibrate_belief(
         seed=seed, evidence=weighed,
     )  # fmt: skip
     return as_belief(kge, lines, graph)
+
+
+def belief_by_lists(belief: Belief, graph: Graph, seed: int = 0) -> tuple[Belief, ChosenWeights]:
+    """The same embedding as a belief that ranks whole lists of validation triples best.
+
+    What facts weigh is fitted by a softmax over lists (`kg/belief/list_weights.py`), and they are
+    weighed only where they help; the probability, calibrated on the sum, orders lists as it does.
+    """
+    kge, relations = belief.kge, len(graph.relations)
+    evidence = evidence_of(graph).to(kge.entity.device)
+    known = (graph.valid[:, [0, 2]] < kge.entities).all(axis=1)
+    with torch.no_grad():
+        halves = validation_lists(
+            graph, KgeLists(kge, len(graph.entities)), evidence, triples=graph.valid[known],
+            seed=seed,
+        )  # fmt: skip
+    for part in (*halves[0], *halves[1]):
+        part.numbers[..., 3] = 0.0  # belief has no number for entities without any fact
+    chosen = choose_weights(halves, ("prior",), 2 * relations)
+    of_facts, facts = chosen.weights.of_facts, None
+    if of_facts is not None:
+        tails, heads = (of_facts / chosen.weights.of_scores).split(relations)  # type: ignore[no-untyped-call]
+        facts = torch.cat([heads[:, :2], tails[:, :2], heads[:, 2:3], tails[:, 2:3]], 1)
+    lines = calibrate(
+        kge, torch.from_numpy(graph.valid[known]), known_triples(graph), seed=seed,
+        base_rate=belief.base_rate, evidence=None if facts is None else evidence, facts=facts,
+    )  # fmt: skip
+    return as_belief(kge, lines, graph), chosen
+
+
+@dataclass(frozen=True)
+class KgeLists:
+    """The scores of every entity by an embedding; those it does not know come last in a list."""
+
+    kge: Kge
+    entities: int
+
+    def __call__(
+        self, triples: Int64[np.ndarray, "lists 3"], side: Side
+    ) -> Float[Tensor, "1 lists entities"]:
+        head, relation, tail = torch.from_numpy(triples).to(self.kge.entity.device).unbind(1)
+        tails = side == "tail"
+        found = self.kge.all_tails(head, relation) if tails else self.kge.all_heads(relation, tail)
+        lowest = found.amin(1, keepdim=True).expand(-1, self.entities - found.shape[1])
+        return torch.cat([found, lowest], 1)[None]
 
 
 def as_belief(kge: Kge, lines: Calibration, graph: Graph) -> Belief:

@@ -1,4 +1,4 @@
-"""The figures of a ranking: overall, by side, relation and proof depth, with intervals."""
+"""The figures of a ranking: overall, by side, relation, stratum and proof depth, with intervals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.triples import SIDES, Side
+from deepprooflog.kg.data.triples import SIDES, Graph, Side, contexts
 from deepprooflog.kg.evaluation.metrics import (
     MEANS,
     TIES,
@@ -66,6 +66,11 @@ def figures(
     result["relations"] = {
         str(names[r]): _group(rank_of, relation == r) for r in np.unique(relation)
     }
+    result["strata"] = {
+        name: _group(rank_of, which[ranked.query])
+        for name, which in strata(ranking.graph, ranked.triples).items()
+        if which.any()
+    }
     if depth is not None:
         if len(depth) != len(ranked.triples):
             raise DataError(f"{len(depth)} depths for {len(ranked.triples)} queries")
@@ -75,6 +80,23 @@ def figures(
         }
     result["intervals"] = _intervals(ranked, rank_of, resamples, level, seed)
     return result
+
+
+def strata(
+    graph: Graph, triples: Int64[np.ndarray, "triples 3"]
+) -> dict[str, Bool[np.ndarray, " triples"]]:
+    """Which triples r(h, t) are of each stratum: whether train has r(h, ·), and whether r(·, t).
+
+    >>> from deepprooflog.kg.data.triples import graph_of
+    >>> graph = graph_of([("a", "r", "b")], test=[("a", "r", "c"), ("c", "r", "b")])
+    >>> {name: which.tolist() for name, which in strata(graph, graph.test).items()}
+    {'both': [False, False], 'head': [True, False], 'tail': [False, True], 'none': [False, False]}
+    """
+    head, tail = (
+        graph.known(side, ("train",)).count(contexts(graph, triples, side)) > 0
+        for side in ("tail", "head")
+    )
+    return {"both": head & tail, "head": head & ~tail, "tail": ~head & tail, "none": ~(head | tail)}
 
 
 def records(ranking: Ranking) -> Iterator[dict[str, Any]]:
@@ -101,6 +123,8 @@ def auc_pr(ranking: Ranking, side: Side | None = None) -> float:
     if side is not None:
         which = ranked.side == SIDES.index(side)
         return average_precision(ranked.score[which], ranked.negatives_at[which])
+    if ranked.negatives_of_all is not None:
+        return average_precision(ranked.score, ranked.negatives_of_all)
     # A threshold is reached by candidates of every side.
     at = np.zeros(len(ranked.triples), dtype=np.int64)
     np.add.at(at, ranked.query, ranked.negatives_at)

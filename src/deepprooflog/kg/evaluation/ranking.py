@@ -56,6 +56,8 @@ class Ranked:
     score: Float64[np.ndarray, " lists"]  # of the query's own triple
     negatives_at: Int64[np.ndarray, " lists"]  # in all lists of the side, those that reach `score`
     triples: Int64[np.ndarray, "queries 3"]
+    negatives_of_all: Int64[np.ndarray, " lists"] | None = None  # where a triple's score differs
+    # between its sides: in all lists of every side, those that reach `score`
 
     def __len__(self) -> int:
         return len(self.query)

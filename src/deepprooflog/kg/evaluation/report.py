@@ -60,6 +60,17 @@ class Figures:
         return {name: Figures(found) for name, found in self.record.get("depths", {}).items()}
 
     @property
+    def strata(self) -> dict[str, Figures]:
+        """The figures by which halves of a triple r(h, t) are known: `both` r(h, ·) and r(·, t) are
+        in train, the `head`'s r(h, ·) alone, the `tail`'s r(·, t) alone, `none`."""
+        return {name: Figures(found) for name, found in self.record.get("strata", {}).items()}
+
+    @property
+    def walks(self) -> Figures | None:
+        """The figures of walks alone, where proofs are walks."""
+        return self._beside("walks")
+
+    @property
     def prior(self) -> Figures | None:
         """The figures of the embedding alone."""
         return self._beside("prior")
@@ -106,10 +117,32 @@ def table(record: Mapping[str, Any]) -> str:
         f"{record['queries']:,} test triples, {sides}, {many}, average ties",
         f"{'':<14}" + "".join(f"{name:>9}" for name in SHOWN),
     ]
-    first = record.get("reading", "p_success")
-    beside = {first: record, **record.get("readings", {}), "late fusion": record.get("late_fusion"),
-              "belief alone": record.get("belief"), "prior alone": record.get("prior")}  # fmt: skip
+    of_walks = record.get("walks") is not None
+    first = "both" if of_walks else record.get("reading", "p_success")
+    beside = {first: record, **record.get("readings", {}), "walks alone": record.get("walks"),
+              "late fusion": record.get("late_fusion"), "belief alone": record.get("belief"),
+              "prior alone": record.get("prior")}  # fmt: skip
     for name, found in beside.items():
         if isinstance(found, Mapping):
             lines.append(f"{name:<14}" + "".join(f"{found[key]:>9.4f}" for key in SHOWN))
+    lines += _strata(record.get("strata", {}))
     return "\n".join(lines)
+
+
+HALVES = {"both": "r(h,·), r(·,t)", "head": "r(h,·) alone", "tail": "r(·,t) alone",
+          "none": "neither"}  # fmt: skip
+
+
+def _strata(found: Mapping[str, Any]) -> list[str]:
+    """A row for each stratum: which facts like half of the triple train has."""
+    if not found:
+        return []
+    rows = [
+        f"{HALVES[name]:<14}" + "".join(f"{row[key]:>9.4f}" for key in SHOWN[:-1])
+        + f"{row['lists']:>9,}"
+        for name, row in found.items()
+    ]  # fmt: skip
+    return [
+        f"{'known in train':<14}" + "".join(f"{key:>9}" for key in (*SHOWN[:-1], "lists")),
+        *rows,
+    ]

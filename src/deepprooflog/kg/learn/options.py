@@ -2,8 +2,8 @@
 
     search      how far proofs are looked for      prior         the embedding that is believed
     policy      how steps are weighed              belief        what its probability weighs
-    exact, ppo  the two learners                   evaluation    what is ranked
-    mine        rules that are mined
+    exact, ppo  two learners of a policy           evaluation    what is ranked
+    walk        walks, the learner without rules   mine          rules that are mined
 
 >>> from deepprooflog.learn.run.settings import options_from
 >>> options = options_from(GraphOptions, {"prior": "rotate", "ppo.clip": "0.1", "seed": 3})
@@ -27,12 +27,13 @@ from deepprooflog.kg.learn.learners import LEARNERS
 from deepprooflog.kg.learn.mined import MiningOptions
 from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.learn.ppo_options import PpoOptions
+from deepprooflog.kg.walk.options import WALKS, WalkOptions
 from deepprooflog.learn.run.options import MOST, MOST_THREADS, check, option, section
 from deepprooflog.relational.database import Believe
 from deepprooflog.score.embedding import aggregate, atom_table
 from deepprooflog.score.embedding.vocabulary import ConstantRows
 
-NO_PRIOR = "none"
+NO_PRIOR = NO_RULES = "none"
 # Between the seeds of two members of a prior: runs of neighbouring seeds share none.
 SEEDS_APART = 1000
 
@@ -146,7 +147,7 @@ class GraphOptions:
     )
     device: str = option("auto", "where to train", choices=DEVICES)
     threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0, at_most=MOST_THREADS)
-    learner: str = option("auto", "of the policy", choices=("auto", *LEARNERS, "none"))
+    learner: str = option("auto", "of the policy", choices=("auto", *LEARNERS, WALKS, "none"))
     exact_up_to: int = option(
         2000, "goals a query up to which auto learns exactly", at_least=1, at_most=MOST
     )
@@ -163,6 +164,7 @@ class GraphOptions:
     policy: PolicyOptions = section(PolicyOptions, "how steps are weighed", main="kind")
     exact: ExactOptions = section(ExactOptions, "learning from exact probabilities")
     ppo: PpoOptions = section(PpoOptions, "learning from rollouts")
+    walk: WalkOptions = section(WalkOptions, "walks as proofs, where they are learned")
     prior: PriorOptions = section(PriorOptions, "the embedding that is believed", main="kind")
     belief: BeliefOptions = section(BeliefOptions, "the probability of a believed triple")
     evaluation: EvaluationOptions = section(EvaluationOptions, "what is ranked")
@@ -174,6 +176,11 @@ class GraphOptions:
         if self.hide and self.learner != "exact":
             raise DataError(
                 f"hide={self.hide}: only exact learning hides facts", hint="learner=exact"
+            )
+        if self.learner == WALKS and self.rules not in ("", NO_RULES):
+            raise DataError(
+                f"rules={self.rules}: walks are proofs without rules",
+                hint="leave the rules out, or learner=exact",
             )
         if self.domains and not self.candidates:
             raise DataError("domains without candidates: no domain is used", hint="candidates=NAME")

@@ -19,23 +19,22 @@ from deepprooflog.kg.data.rules import MINED, Rules, read_rules
 from deepprooflog.kg.data.snapshot import Snapshot, snapshot_of
 from deepprooflog.kg.data.triples import SIDES, Graph, Side
 from deepprooflog.kg.learn.mined import mined_rules
-from deepprooflog.kg.learn.options import NO_PRIOR, GraphOptions
+from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions
 from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.hiding import hiding_of
 from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.kg.prove.theory import Theory
+from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.relational.database import Believe
 from deepprooflog.score.scorer import Scorer
-
-NO_RULES = "none"
 
 
 def read_sources(options: GraphOptions, *, mining: bool = True, progress: bool = False) -> Snapshot:
     """The graph, the rules and the domains that the options name; `mining=False` mines no rules."""
     graph = read_graph(options.data)
     path = None
-    if options.rules == NO_RULES:
+    if options.rules == NO_RULES or options.learner == WALKS:
         rules = Rules(())
     elif options.rules == MINED or (not options.rules and graph.rules is None):
         rules = Rules((), file=MINED)

@@ -164,8 +164,8 @@ class ListProver:
             triples = torch.full((len(asked), 3), h)
             triples[:, 1], triples[:, column(side)] = relation, asked
             parts.append(triples)
-        weights = torch.cat([self._of_roots(p) for p in torch.cat(parts).split(self.batch)])
-        found = weights.split([len(part) for part in parts])
+        weights = torch.cat([self._of_roots(p) for p in torch.split(torch.cat(parts), self.batch)])
+        found = torch.split(weights, [len(part) for part in parts])
         self._weights.update(zip(kinds, found, strict=True))
 
     def _of_roots(self, triples: Int[Tensor, "n 3"]) -> Float[Tensor, " n"]:

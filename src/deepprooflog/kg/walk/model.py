@@ -132,6 +132,27 @@ class WalkModel(nn.Module):
         tail: Int[Tensor, " batch"] | None = None,
     ) -> tuple[Float[Tensor, "entities batch"], Weights]:
         """The same with entities first, as they are worked out, and the policy's weights."""
+        heads, weights, own = self._arrived(graph, head, relation, tail)
+        score = (heads + weights.leap).log().sum(-1)
+        if weights.suit is not None:
+            score = score + suited(graph, weights.suit, own)
+        return score, weights
+
+    def by_walks(
+        self, graph: WalkGraph, head: Int[Tensor, " batch"], relation: Int[Tensor, " batch"]
+    ) -> Float[Tensor, "batch entities"]:
+        """The share of every tail's score that no leap is in."""
+        heads, weights, _ = self._arrived(graph, head, relation, None)
+        return (heads / (heads + weights.leap)).prod(-1).T
+
+    def _arrived(
+        self,
+        graph: WalkGraph,
+        head: Int[Tensor, " batch"],
+        relation: Int[Tensor, " batch"],
+        tail: Int[Tensor, " batch"] | None,
+    ) -> tuple[Float[Tensor, "entities batch heads"], Weights, OwnFact | None]:
+        """What the walks of each head weigh that end at every entity."""
         weights = self.policy(relation)
         edges = weighted(graph.edges, self.policy.powers(), graph.degree, graph.kept)
         without = own = None
@@ -144,11 +165,7 @@ class WalkModel(nn.Module):
         at = at.index_put((head, query), weights.begin)
         for n in range(self.options.hops):
             at = _advance(graph, edges, weights, n, at, without, own)
-        heads = at.view(entities, batch, self.options.heads, -1).sum(-1)
-        score = (heads + weights.leap).log().sum(-1)
-        if weights.suit is not None:
-            score = score + suited(graph, weights.suit, own)
-        return score, weights
+        return at.view(entities, batch, self.options.heads, -1).sum(-1), weights, own
 
 
 class OwnFact:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from deepprooflog.errors import DataError
 from deepprooflog.learn.run.options import MOST, check, option
 
+WALKS = "walks"
+"""The learner's name, and that of its score."""
+
 
 @dataclass(frozen=True)
 class WalkOptions:
-    """The shape of a walk model.
+    """The shape of a walk model, and how it is trained: cross-entropy over all tails.
 
     >>> WalkOptions(hops=7)
     Traceback (most recent call last):
@@ -33,23 +36,8 @@ class WalkOptions:
                            choices=("each", "one", "learned"))  # fmt: skip
     gates: bool = option(True, "let a step's weight depend on which relations the entity has")
     suits: bool = option(True, "let an answer's weight depend on how many facts there are about it")
-    seed: int = option(0, "of the initial weights", at_least=0, at_most=MOST, inherited=True)
-
-    def __post_init__(self) -> None:
-        check(self)
-        if self.states % self.heads:
-            raise DataError(
-                f"{self.states} states cannot be shared out evenly among {self.heads} heads",
-                hint=f"states={self.heads * max(1, self.states // self.heads)}",
-            )
-
-
-@dataclass(frozen=True)
-class WalkTraining:
-    """How a walk model is trained: cross-entropy over all tails, both directions."""
-
     epochs: float = option(10.0, "passes over the training triples", above=0, at_most=10**6)
-    seconds: float = option(0.0, "training takes about so many at most; 0: any", at_least=0,
+    seconds: float = option(600.0, "training takes about so many at most; 0: any", at_least=0,
                             at_most=MOST)  # fmt: skip
     batch: int = option(128, "queries in a step", at_least=1, at_most=10**6)
     lr: float = option(0.005, "learning rate of Adam, falling along a cosine", above=0, at_most=10)
@@ -60,8 +48,13 @@ class WalkTraining:
                               at_most=10**6)  # fmt: skip
     patience: int = option(0, "looks without a better one after which training ends; 0: never",
                            at_least=0, at_most=MOST)  # fmt: skip
-    validation_size: int = option(MOST, "validation triples in a look", at_least=1, at_most=MOST)
-    seed: int = option(0, "of the order of triples", at_least=0, at_most=MOST, inherited=True)
+    seed: int = option(0, "of the initial weights and the order", at_least=0, at_most=2**31 - 1,
+                       inherited=True)  # fmt: skip
 
     def __post_init__(self) -> None:
         check(self)
+        if self.states % self.heads:
+            raise DataError(
+                f"{self.states} states cannot be shared out evenly among {self.heads} heads",
+                hint=f"states={self.heads * max(1, self.states // self.heads)}",
+            )

@@ -48,20 +48,23 @@ def walk_proofs(
     *,
     side: Side = "tail",
     program: Program | None = None,
+    leave_out: bool = True,
 ) -> list[Proof]:
-    """The `n` heaviest proofs of a triple, without the triple itself where it is a fact.
+    """The `n` heaviest proofs of a triple.
 
-    `side` is what was asked for: a head is the tail of the inverse relation. Each proof is made of
-    the walk program's clauses and replays there; `program` is that of the graph, if it is at hand.
+    Where it is a fact, they do without it if it is to be left out. `side` is what was asked for: a
+    head is the tail of the inverse relation. Each proof is made of the walk program's clauses and
+    replays there; `program` is that of the graph, if it is at hand.
     """
     head, relation, tail = map(int, triple)
     relations = len(model.relations)
     number = int(relation_numbers(graph, model.relations)[relation])
     if side == "head":
         head, number, tail = tail, number + relations, head
-    found = best_walks(model, facts, head, number, tail, n, leave_out=True)
+    found = best_walks(model, facts, head, number, tail, n, leave_out=leave_out)
     program = program or walk_program(graph, model.options, model.relations)
-    program = program.without(fact_atom(graph, triple))
+    if leave_out:
+        program = program.without(fact_atom(graph, triple))
     name = directed_names(model.relations)[number]
     atom = Struct(Functor(name, 2), (graph.entities[head], graph.entities[tail]), True)
     return [_proof(program, Query((atom,)), model, graph, head, tail, one) for one in found]

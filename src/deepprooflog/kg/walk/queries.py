@@ -87,6 +87,15 @@ class WalkQueries:
             yield self.batch(slice(begin, begin + size), device)
 
 
+def some_rows(
+    rows: Int64[np.ndarray, "rows 3"], most: int, seed: int
+) -> Int64[np.ndarray, "some 3"]:
+    """Rows in their order, drawn where there are more than so many."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.sort(np.random.default_rng(seed).choice(len(rows), most, replace=False))]
+
+
 def _directed(
     triples: np.ndarray, number: np.ndarray, relations: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

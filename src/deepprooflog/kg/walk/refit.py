@@ -21,7 +21,7 @@ from torch import Tensor
 
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
-from deepprooflog.kg.walk.queries import WalkQueries
+from deepprooflog.kg.walk.queries import WalkQueries, some_rows
 from deepprooflog.kg.walk.rank import rank_open
 
 ITERATIONS = 40
@@ -47,7 +47,7 @@ def refit_suits(
     seed: int = 0,
 ) -> Refit:
     """Fit how answers are weighed by their own facts on at most so many validation lists."""
-    rows = _some(graph.valid, lists // 2, seed)
+    rows = some_rows(graph.valid, lists // 2, seed)
     if not len(rows) or not model.options.suits:
         return Refit(0.0, 0.0, False)
     policy = model.policy
@@ -121,9 +121,3 @@ def _cases(
             _Case(logits, weights.sharp, part.relation, part.tail, facts, len(model.relations))
         )
     return found
-
-
-def _some(rows: Int64[np.ndarray, "n 3"], most: int, seed: int) -> Int64[np.ndarray, "m 3"]:
-    if len(rows) <= most:
-        return rows
-    return rows[np.sort(np.random.default_rng(seed).choice(len(rows), most, replace=False))]

@@ -24,8 +24,8 @@ from torch import Tensor
 from deepprooflog.device import seeded
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, walk_graph
-from deepprooflog.kg.walk.options import WalkOptions, WalkTraining
-from deepprooflog.kg.walk.queries import QueryBatch, WalkQueries
+from deepprooflog.kg.walk.options import WalkOptions
+from deepprooflog.kg.walk.queries import QueryBatch, WalkQueries, some_rows
 from deepprooflog.kg.walk.rank import rank_open
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.descent import Descent, rate
@@ -48,8 +48,8 @@ class TrainedWalks:
 def train_walks(
     graph: Graph,
     options: WalkOptions | None = None,
-    training: WalkTraining | None = None,
     *,
+    validation_size: int | None = None,
     device: torch.device | str = "cpu",
     path: Path | None = None,
     progress: bool = False,
@@ -57,40 +57,41 @@ def train_walks(
 ) -> TrainedWalks:
     """Walks that are learned from a graph's training triples.
 
-    `path` is a checkpoint to go on from, if it is there; `on_row` gets the rows of history.
+    `path` is a checkpoint to go on from, if it is there; `on_row` gets the rows of history;
+    `validation_size` is how many validation triples are ranked in a look, by default all.
 
     >>> from deepprooflog.kg.data.triples import graph_of
     >>> ring = [(f"n{i}", "next", f"n{(i + 1) % 5}") for i in range(5)]
     >>> back = [(b, "last", a) for a, _, b in ring]
     >>> graph = graph_of(ring + back[1:], valid=back[:1])
-    >>> options = WalkOptions(hops=1, states=1, width=8)
-    >>> trained = train_walks(graph, options, WalkTraining(epochs=40, batch=20, lr=0.05))
+    >>> options = WalkOptions(hops=1, states=1, width=8, epochs=40, batch=20, lr=0.05)
+    >>> trained = train_walks(graph, options)
     >>> trained.learned.best
     1.0
     """
-    training = training or WalkTraining()
-    model = WalkModel(graph.relations, options).to(device)
+    own = options or WalkOptions()
+    model = WalkModel(graph.relations, own).to(device)
     facts = walk_graph(graph, graph.relations, device=device)
-    task = _Task(graph, model, facts, training)
-    with seeded(training.seed, facts.profile.counts.device):
-        per_epoch = -(-len(task.queries) // training.batch)
-        steps = max(1, round(training.epochs * per_epoch))
-        if training.seconds:
-            steps = min(steps, _begun(path) or task.steps_within(training.seconds))
-        looks = min(training.validations, steps)
+    task = _Task(graph, model, facts, validation_size)
+    with seeded(own.seed, facts.profile.counts.device):
+        per_epoch = -(-len(task.queries) // own.batch)
+        steps = max(1, round(own.epochs * per_epoch))
+        if own.seconds:
+            steps = min(steps, _begun(path) or task.steps_within(own.seconds))
+        looks = min(own.validations, steps)
         row_every = -(-steps // looks)
         optimizer = torch.optim.AdamW(
-            model.parameters(), training.lr, weight_decay=training.decay, betas=(0.9, 0.98)
+            model.parameters(), own.lr, weight_decay=own.decay, betas=(0.9, 0.98)
         )
         trainer = Descent(
-            model, task.losses, optimizer, len(task.queries), batch=training.batch, clip=CLIP,
-            rate=lambda done: training.lr * (0.01 + 0.99 * rate("cosine", (done + 1) / steps)),
+            model, task.losses, optimizer, len(task.queries), batch=own.batch, clip=CLIP,
+            rate=lambda done: own.lr * (0.01 + 0.99 * rate("cosine", (done + 1) / steps)),
             describe=task.text, epochs=True,
         )  # fmt: skip
-        told = {**asdict(model.options), **asdict(training), "steps": steps}
+        told = {**asdict(own), "steps": steps}
         loop = Loop(
             trainer, steps=steps, row_every=row_every, validate=task.validate, path=path,
-            patience=training.patience, options=told, fits="walk model",
+            patience=own.patience, options=told, fits="walk model",
         )  # fmt: skip
         loop.resume()
         shown = Progress(steps) if progress else None
@@ -108,21 +109,18 @@ class _Task:
     """The queries of a training run and their losses."""
 
     def __init__(
-        self, graph: Graph, model: WalkModel, facts: WalkGraph, training: WalkTraining
+        self, graph: Graph, model: WalkModel, facts: WalkGraph, validation_size: int | None
     ) -> None:
-        self.graph, self.model, self.facts, self.training = graph, model, facts, training
+        self.graph, self.model, self.facts, self.options = graph, model, facts, model.options
         self.queries = WalkQueries.of(graph, graph.relations, graph.train, ("train",))
         rows = graph.valid if len(graph.valid) else graph.train
-        if len(rows) > training.validation_size:
-            draw = np.random.default_rng(training.seed)
-            rows = rows[np.sort(draw.choice(len(rows), training.validation_size, replace=False))]
-        self.rows = rows
+        self.rows = some_rows(rows, validation_size or len(rows), self.options.seed)
 
     def losses(self, positions: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
         """The losses of some queries."""
         part = self.queries.batch(positions.cpu().numpy(), self.facts.edges.key.device)
-        facts = self.facts.thinned(self.training.hide) if self.training.hide else self.facts
-        return walk_losses(self.model, facts, part, self.training.smoothing)
+        facts = self.facts.thinned(self.options.hide) if self.options.hide else self.facts
+        return walk_losses(self.model, facts, part, self.options.smoothing)
 
     def text(self, position: int) -> str:
         """A query's triple."""
@@ -133,7 +131,7 @@ class _Task:
         """MRR of the validation triples, and the other means."""
         found = rank_open(
             self.model, self.facts, self.graph, self.rows, known=("train", "valid"),
-            batch=self.training.batch,
+            batch=self.options.batch,
         ).means()  # fmt: skip
         return found["mrr"], found
 
@@ -144,7 +142,7 @@ class _Task:
             self.validate()
         look = time.perf_counter() - began
         batches = np.random.default_rng(0).integers(
-            len(self.queries), size=(PACE + 1, min(self.training.batch, len(self.queries)))
+            len(self.queries), size=(PACE + 1, min(self.options.batch, len(self.queries)))
         )
         for number, positions in enumerate(batches):
             if number == 1:
@@ -154,7 +152,7 @@ class _Task:
             loss.item()
         self.model.zero_grad()
         pace = (time.perf_counter() - began) / PACE
-        left = seconds - (self.training.validations + 2) * look - (PACE + 1) * pace
+        left = seconds - (self.options.validations + 2) * look - (PACE + 1) * pace
         return max(1, int(left / pace))
 
 

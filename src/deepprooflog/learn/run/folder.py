@@ -4,6 +4,7 @@
     graph.pt         of a graph: names, triples and rules as they were when the run began
     metrics.jsonl    a line for each epoch
     checkpoint.pt    the last state and the best weights
+    walks.pt         of walks: the weights that answer, and how their lists are weighed
     curves.svg       loss and accuracy over the epochs
     result.json      the test figures and the seconds, when the run is done
 
@@ -116,7 +117,7 @@ def _is_at(number: int, path: Path) -> bool:
 
 
 CONFIG = {"recipe": str, "task": str, "options": dict}
-LEARNED = ("checkpoint.pt", "prior.pt", "prior-training-*.pt", "result.json")
+LEARNED = ("checkpoint.pt", "walks.pt", "prior.pt", "prior-training-*.pt", "result.json")
 BESIDE = ("config.json", "graph.pt", "metrics.jsonl", "curves.svg")
 
 
