@@ -9,7 +9,7 @@ from deepprooflog.kg.mining.options import LONGEST
 from deepprooflog.logic.clause import Clause
 from deepprooflog.syntax.terms import Term, Var, args_of, functor_of
 
-Step = tuple[int, Term, Term]
+BodyStep = tuple[int, Term, Term]
 """A directed relation, where it begins and where it leads."""
 
 
@@ -50,9 +50,9 @@ def path_rule(graph: Graph, clause: Clause) -> FoundRule | None:
     return FoundRule(relation, (_turned(graph, label) if turned else label,), x, y, end, 0, 0, 0)
 
 
-def _steps(graph: Graph, clause: Clause) -> list[Step]:
+def _steps(graph: Graph, clause: Clause) -> list[BodyStep]:
     """The atoms of a body over the graph's relations, none where it has another atom."""
-    steps: list[Step] = []
+    steps: list[BodyStep] = []
     for atom in clause.body:
         functor, terms = functor_of(atom), args_of(atom)
         if functor is UNEQUAL:
@@ -64,7 +64,7 @@ def _steps(graph: Graph, clause: Clause) -> list[Step]:
     return steps
 
 
-def _path(graph: Graph, steps: list[Step], first: Term, last: Term) -> tuple[int, ...] | None:
+def _path(graph: Graph, steps: list[BodyStep], first: Term, last: Term) -> tuple[int, ...] | None:
     """The labels of steps that lead from one term to another through variables, each used once."""
     at, rest = first, list(steps)
     path: list[int] = []

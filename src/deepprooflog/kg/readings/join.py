@@ -16,7 +16,7 @@ from deepprooflog.kg.mining.identity import Pairs, are_edges, by_source, walk_on
 from deepprooflog.logic.clause import Clause
 from deepprooflog.syntax.terms import Struct, Term, Var, args_of, functor_of, variables
 
-Table = dict[Term, Int64[np.ndarray, " _rows"]]
+BoundRows = dict[Term, Int64[np.ndarray, " _rows"]]
 
 
 def readable(graph: Graph, clause: Clause) -> bool:
@@ -62,7 +62,7 @@ def joined(
         begin = other
         if begin in constants:
             ends = ends[ends == constants[begin]]
-    table: Table = {begin: ends}
+    table: BoundRows = {begin: ends}
     rest = list(_atoms(clause))
     while rest and len(table[begin]):
         table |= {t: np.full(len(table[begin]), e) for t, e in constants.items() if t not in table}
@@ -81,7 +81,9 @@ def _atoms(clause: Clause) -> list[Struct]:
     return [atom for atom in clause.body if type(atom) is Struct and functor_of(atom) != UNEQUAL]
 
 
-def _next(edges: DirectedGraph, label: int, source: Term, target: Term, table: Table) -> Table:
+def _next(
+    edges: DirectedGraph, label: int, source: Term, target: Term, table: BoundRows
+) -> BoundRows:
     """The table after one atom."""
     if source in table and target in table:
         kept = are_edges(edges, label, table[source], table[target])
@@ -95,7 +97,7 @@ def _next(edges: DirectedGraph, label: int, source: Term, target: Term, table: T
     return {**{t: column[row] for t, column in table.items()}, target: end}
 
 
-def _apart(table: Table, constants: dict[Term, int]) -> Table:
+def _apart(table: BoundRows, constants: dict[Term, int]) -> BoundRows:
     """Only the rows where a variable is no other variable's entity and no constant."""
     terms = list(table)
     kept = np.ones(len(table[terms[0]]), bool)
