@@ -160,7 +160,7 @@ def _one_sum(model: dpl.Model, test: Digits, held_out: Tensor) -> str:
 
 
 def _village() -> dict[str, object]:
-    """Complete a small knowledge graph: an embedding, rules, and a policy that weighs them."""
+    """Complete a small knowledge graph: an embedding, mined rules, a policy that weighs them."""
     _title("A village: who is related to whom, with the proof behind the answer")
     import torch
 
@@ -170,10 +170,11 @@ def _village() -> dict[str, object]:
     graph = dpl.kg.load("village")
     with threads(1):
         model = dpl.kg.train(
-            graph, prior={"kind": "complex", "steps": 150}, exact={"steps": 40, "batch": 64}
-        )
+            graph, "mined", prior={"kind": "complex", "steps": 150},
+            exact={"steps": 40, "batch": 64}, mine={"rules": 5},
+        )  # fmt: skip
         print(f"{len(graph.train):,} triples about {len(graph.entities)} people and places, "
-              f"{len(model.rules)} rules, {len(graph.test)} triples to find")  # fmt: skip
+              f"{len(model.rules)} rules mined from them, {len(graph.test)} triples to find")  # fmt: skip
         found = model.evaluate()
         assert found.belief is not None
         figures = {"belief alone": found.belief.mrr, "with proofs": found.mrr}

@@ -16,11 +16,19 @@ from deepprooflog.kg.mining.identity import Pairs, are_edges, by_source, walk_on
 from deepprooflog.logic.clause import Clause
 from deepprooflog.syntax.terms import Struct, Term, Var, args_of, functor_of, variables
 
-BoundRows = dict[Term, Int64[np.ndarray, " _rows"]]
+EntityColumns = dict[Term, Int64[np.ndarray, " _rows"]]
 
 
 def readable(graph: Graph, clause: Clause) -> bool:
-    """Whether a body has atoms of the graph's relations alone, connected, that bind the head."""
+    """Whether a body has atoms of the graph's relations alone, connected, that bind the head.
+
+    >>> from deepprooflog.kg.data.rules import parse_rules
+    >>> from deepprooflog.kg.data.triples import graph_of
+    >>> graph = graph_of([("ann", "knows", "bob")])
+    >>> rules = parse_rules("knows(X,Y) :- knows(Y,X).  knows(X,Y) :- knows(X,Z), knows(W,Y).")
+    >>> [readable(graph, rule.clause) for rule in rules]
+    [True, False]
+    """
     if clause.functor.name not in graph.relation_ids or len(clause.args) != 2:
         return False
     atoms = _atoms(clause)
@@ -62,7 +70,7 @@ def joined(
         begin = other
         if begin in constants:
             ends = ends[ends == constants[begin]]
-    table: BoundRows = {begin: ends}
+    table: EntityColumns = {begin: ends}
     rest = list(_atoms(clause))
     while rest and len(table[begin]):
         table |= {t: np.full(len(table[begin]), e) for t, e in constants.items() if t not in table}
@@ -82,8 +90,8 @@ def _atoms(clause: Clause) -> list[Struct]:
 
 
 def _next(
-    edges: DirectedGraph, label: int, source: Term, target: Term, table: BoundRows
-) -> BoundRows:
+    edges: DirectedGraph, label: int, source: Term, target: Term, table: EntityColumns
+) -> EntityColumns:
     """The table after one atom."""
     if source in table and target in table:
         kept = are_edges(edges, label, table[source], table[target])
@@ -97,7 +105,7 @@ def _next(
     return {**{t: column[row] for t, column in table.items()}, target: end}
 
 
-def _apart(table: BoundRows, constants: dict[Term, int]) -> BoundRows:
+def _apart(table: EntityColumns, constants: dict[Term, int]) -> EntityColumns:
     """Only the rows where a variable is no other variable's entity and no constant."""
     terms = list(table)
     kept = np.ones(len(table[terms[0]]), bool)
