@@ -174,7 +174,7 @@ def _village() -> dict[str, object]:
             exact={"steps": 40, "batch": 64}, mine={"rules": 5},
         )  # fmt: skip
         print(f"{len(graph.train):,} triples about {len(graph.entities)} people and places, "
-              f"{len(model.rules)} rules mined from them, {len(graph.test)} triples to find")  # fmt: skip
+              f"{len(model.rules)} rules mined, {len(graph.test)} triples to find")  # fmt: skip
         found = model.evaluate()
         assert found.belief is not None
         figures = {"belief alone": found.belief.mrr, "with proofs": found.mrr}
