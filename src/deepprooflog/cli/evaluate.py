@@ -18,7 +18,8 @@ EXAMPLE = """\
   dprl evaluate runs/family --proofs 1 --json > scores.json
 
 JSON for graphs: {protocol, negatives, ties, queries, mrr, "hits@1", "hits@3", "hits@10", auc_pr,
-seconds, …, prior: the same for the prior alone}; negatives are drawn for each side
+seconds, …, strata, prior: the same for the prior alone}; negatives are drawn for each side; strata
+are both, head, tail, none: whether train has facts r(h, ·) and r(·, t) like the triple's halves
 JSON for addition: {recipe, n, sum_accuracy, sum_accuracy_regrouped, regrouped_spread,
 digit_accuracy, test_sums, regroupings, seconds}; accuracies are shares between 0 and 1
 """

@@ -13,6 +13,7 @@ EXAMPLE = """\
   dprl train mnist-addition --set n=4 --set seed=0 --out runs/addition
   dprl train digits-addition --out runs/digits
   dprl train kg --set data=FOLDER --set rules=FILE --out runs/graph
+  dprl train walks --set data=FOLDER --out runs/walks
   dprl train mnist-addition --out runs/addition --resume
 
 RECIPE is the name of a shipped recipe or a TOML file. RUN gets config.json, metrics.jsonl,

@@ -126,6 +126,13 @@ def table(record: Mapping[str, Any]) -> str:
         if isinstance(found, Mapping):
             lines.append(f"{name:<14}" + "".join(f"{found[key]:>9.4f}" for key in SHOWN))
     lines += _strata(record.get("strata", {}))
+    score = record.get("score")
+    if score is not None:
+        tried = ", ".join(f"{name} {mrr:.4f}" for name, mrr in score["validation"].items())
+        lines.append(
+            f"weighed: {score['weighed']}, by the MRR of {score['lists']:,} validation lists:"
+        )
+        lines.append(f"  {tried}")
     return "\n".join(lines)
 
 

@@ -28,6 +28,10 @@ def learn_walks(
         validation_size=options.evaluation.validation_size,
         path=None if run is None else run.checkpoint, on_row=None if run is None else run.append,
     )  # fmt: skip
+    if progress:
+        passes = trained.learned.steps * options.walk.batch / (2 * len(graph.train))
+        told = f"{trained.learned.steps:,} steps, {passes:.1f} of {options.walk.epochs:g} epochs"
+        print(f"walks: {told}; weighing scores on validation lists", file=sys.stderr)
     walks = WalkProver(trained.model.eval(), graph, belief).weigh(
         base_rate=options.belief.base_rate, seed=options.seed
     )
