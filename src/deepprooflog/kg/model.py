@@ -24,7 +24,7 @@ from deepprooflog.kg.data.triples import Graph, binary_atom, did_you_mean
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import Figures
-from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.kg.learn.options import GraphOptions, SharedOptions
 from deepprooflog.kg.learn.setup import (
     domains_text,
     make_prover,
@@ -237,7 +237,7 @@ def open_graph_model(
     """
     run = folder if isinstance(folder, RunFolder) else open_run(Path(folder))
     options = _options(run, device, data, ranked or {})
-    own = _sources(run, options, told=data is None)
+    own = sources_of_run(run, options, told=data is None)
     now = own if data is None else own.about(read_graph(data))
     if options.candidates and (now.domains is None or "domains" in (ranked or {})):
         now = replace(now, domains=domains_text(options, now.graph))
@@ -283,7 +283,7 @@ def _options(
     return build(GraphOptions, {**values, **places, **ranked})
 
 
-def _sources(run: RunFolder, options: GraphOptions, told: bool) -> Snapshot:
+def sources_of_run(run: RunFolder, options: SharedOptions, told: bool) -> Snapshot:
     """What the run was trained on; `told`: with word of what has changed since."""
     path = run.path / NAME
     if not path.exists():

@@ -141,7 +141,7 @@ def train_model(
     """
     began = time.perf_counter()
     folder = None if run is None else run.path
-    kept = sources() if folder is None else _kept(folder / NAME, sources)
+    kept = sources() if folder is None else kept_sources(folder / NAME, sources)
     with torch.random.fork_rng(), threads(options.threads):
         torch.manual_seed(options.seed)
         theory = theory_of(options, kept)
@@ -163,7 +163,7 @@ def train_model(
         if run is None:
             return model
         if learned is not None:
-            _record(run, learned, options.watch)
+            record_history(run, learned, options.watch)
         trained = time.perf_counter() - began
         result = {
             "recipe": recipe, "task": TASK, "data": theory.graph.name, "seed": options.seed,
@@ -182,7 +182,7 @@ def train_model(
     return replace(model, result=result)
 
 
-def _kept(path: Path, sources: Callable[[], Snapshot]) -> Snapshot:
+def kept_sources(path: Path, sources: Callable[[], Snapshot]) -> Snapshot:
     """What a run was begun with; a run that begins keeps what it is given."""
     if path.exists():
         return read_snapshot(path)
@@ -191,7 +191,7 @@ def _kept(path: Path, sources: Callable[[], Snapshot]) -> Snapshot:
     return kept
 
 
-def _record(run: RunFolder, learned: Learned, watch: str) -> None:
+def record_history(run: RunFolder, learned: Learned, watch: str) -> None:
     """The whole history, also of a run that was interrupted, and its curves."""
     run.write_metrics(learned.history)
     lines = {

@@ -132,8 +132,8 @@ class EvaluationOptions:
 
 
 @dataclass(frozen=True)
-class GraphOptions:
-    """Every choice of a knowledge-graph run."""
+class SharedOptions:
+    """What every system on a graph is given: graph and rules, a prior, what is ranked."""
 
     data: str = option("village", "a folder with train, valid and test, or a data set's name")
     rules: str = option(
@@ -147,27 +147,42 @@ class GraphOptions:
     )
     device: str = option("auto", "where to train", choices=DEVICES)
     threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0, at_most=MOST_THREADS)
-    learner: str = option("auto", "of the policy", choices=("auto", *LEARNERS, WALKS, "none"))
-    exact_up_to: int = option(
-        2000, "goals a query up to which auto learns exactly", at_least=1, at_most=MOST
-    )
     learn_from: str = option(
         "auto", "triples to learn from; auto: valid where there is a prior",
         choices=("auto", "train", "valid"),
     )  # fmt: skip
-    hide: str = option("", "relations whose facts about the entities asked about are not known")
     watch: str = option("mrr", "the validation figure that is to be high", choices=tuple(WATCHED))
-    tensorboard: bool = option(False, "PPO: write scalars for TensorBoard")
 
     mine: MiningOptions = section(MiningOptions, "rules that are mined")
+    prior: PriorOptions = section(PriorOptions, "the embedding that is believed", main="kind")
+    belief: BeliefOptions = section(BeliefOptions, "the probability of a believed triple")
+    evaluation: EvaluationOptions = section(EvaluationOptions, "what is ranked")
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def uses_rules(self) -> bool:
+        """Whether rules are read or mined at all."""
+        return True
+
+
+@dataclass(frozen=True)
+class GraphOptions(SharedOptions):
+    """Every choice of a knowledge-graph run."""
+
+    learner: str = option("auto", "of the policy", choices=("auto", *LEARNERS, WALKS, "none"))
+    exact_up_to: int = option(
+        2000, "goals a query up to which auto learns exactly", at_least=1, at_most=MOST
+    )
+    hide: str = option("", "relations whose facts about the entities asked about are not known")
+    tensorboard: bool = option(False, "PPO: write scalars for TensorBoard")
+
     search: SearchOptions = section(SearchOptions, "how far proofs are looked for")
     policy: PolicyOptions = section(PolicyOptions, "how steps are weighed", main="kind")
     exact: ExactOptions = section(ExactOptions, "learning from exact probabilities")
     ppo: PpoOptions = section(PpoOptions, "learning from rollouts")
     walk: WalkOptions = section(WalkOptions, "walks as proofs, where they are learned")
-    prior: PriorOptions = section(PriorOptions, "the embedding that is believed", main="kind")
-    belief: BeliefOptions = section(BeliefOptions, "the probability of a believed triple")
-    evaluation: EvaluationOptions = section(EvaluationOptions, "what is ranked")
 
     def __post_init__(self) -> None:
         check(self)
@@ -184,6 +199,11 @@ class GraphOptions:
             )
         if self.domains and not self.candidates:
             raise DataError("domains without candidates: no domain is used", hint="candidates=NAME")
+
+    @property
+    def uses_rules(self) -> bool:
+        """Walks are proofs without rules."""
+        return self.learner != WALKS
 
     OLD_NAMES: ClassVar[dict[str, tuple[str, ...]]] = {
         **{name: (f"search.{name}",) for name in ("nesting", "believe", "depth", "goals")},

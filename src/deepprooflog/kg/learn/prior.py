@@ -26,7 +26,7 @@ from deepprooflog.kg.kge.joined import joined
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.table import BY_NAME
 from deepprooflog.kg.kge.training import TrainedKge, train_kge
-from deepprooflog.kg.learn.options import NO_PRIOR, GraphOptions, PriorOptions
+from deepprooflog.kg.learn.options import NO_PRIOR, PriorOptions, SharedOptions
 from deepprooflog.kg.learn.prior_choice import FIRST, PriorSearch
 from deepprooflog.learn.run.progress import Progress
 
@@ -34,7 +34,7 @@ _ON_THIS = "train a prior on this graph"
 
 
 def find_prior(
-    options: GraphOptions, graph: Graph, folder: Path | None, progress: bool
+    options: SharedOptions, graph: Graph, folder: Path | None, progress: bool
 ) -> tuple[Belief | None, float]:
     """The prior, trained or read; the seconds its training took.
 
@@ -60,7 +60,7 @@ def find_prior(
     return belief, seconds
 
 
-def other_prior(options: GraphOptions, graph: Graph) -> Kge:
+def other_prior(options: SharedOptions, graph: Graph) -> Kge:
     """The embedding of the run that `prior.from_run` names, its rows found by entities' names."""
     asked, folder = options.prior, Path(options.prior.from_run)
     path, device = folder / "prior.pt", find_device(options.device)
@@ -110,7 +110,7 @@ def _names(folder: Path, graph: Graph) -> Graph | None:
 
 
 def train_prior(
-    options: GraphOptions, graph: Graph, folder: Path | None, progress: bool
+    options: SharedOptions, graph: Graph, folder: Path | None, progress: bool
 ) -> tuple[Kge, PriorOptions, float]:
     """Train the members one after another and join them; an interrupted run goes on."""
     training = _Training(options, graph, folder, progress)
@@ -132,7 +132,7 @@ class _Training:
     """The embeddings that one prior takes to train, and their seconds."""
 
     def __init__(
-        self, options: GraphOptions, graph: Graph, folder: Path | None, progress: bool
+        self, options: SharedOptions, graph: Graph, folder: Path | None, progress: bool
     ) -> None:
         self.graph, self.folder, self.progress = graph, folder, progress
         self.device = find_device(options.device)

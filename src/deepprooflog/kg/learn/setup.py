@@ -19,22 +19,23 @@ from deepprooflog.kg.data.rules import MINED, Rules, read_rules
 from deepprooflog.kg.data.snapshot import Snapshot, snapshot_of
 from deepprooflog.kg.data.triples import SIDES, Graph, Side
 from deepprooflog.kg.learn.mined import mined_rules
-from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions
+from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions, SharedOptions
 from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.hiding import hiding_of
 from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.kg.prove.theory import Theory
-from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.relational.database import Believe
 from deepprooflog.score.scorer import Scorer
 
 
-def read_sources(options: GraphOptions, *, mining: bool = True, progress: bool = False) -> Snapshot:
+def read_sources(
+    options: SharedOptions, *, mining: bool = True, progress: bool = False
+) -> Snapshot:
     """The graph, the rules and the domains that the options name; `mining=False` mines no rules."""
     graph = read_graph(options.data)
     path = None
-    if options.rules == NO_RULES or options.learner == WALKS:
+    if options.rules == NO_RULES or not options.uses_rules:
         rules = Rules(())
     elif options.rules == MINED or (not options.rules and graph.rules is None):
         rules = Rules((), file=MINED)
@@ -58,7 +59,7 @@ def rules_path(name: str) -> Path:
     return shipped if not is_file(Path(name)) and is_file(shipped) else Path(name)
 
 
-def domains_text(options: GraphOptions, graph: Graph) -> tuple[str, str] | None:
+def domains_text(options: SharedOptions, graph: Graph) -> tuple[str, str] | None:
     """The file of domains and its text, where the run has candidates."""
     if not options.candidates:
         return None
@@ -76,11 +77,13 @@ def theory_of(options: GraphOptions, kept: Snapshot) -> Theory:
     graph, rules = kept.graph, kept.rules
     hidden = options.hide.replace(",", " ").split()
     hiding = hiding_of(graph, rules, hidden) if hidden else None
-    candidates = _candidates(options, graph, kept.domains)
+    candidates = candidates_of(options, graph, kept.domains)
     return Theory(graph, rules, options.prior.kind != NO_PRIOR, candidates, hiding)
 
 
-def _candidates(options: GraphOptions, graph: Graph, domains: tuple[str, str] | None) -> Candidates:
+def candidates_of(
+    options: SharedOptions, graph: Graph, domains: tuple[str, str] | None
+) -> Candidates:
     """Where the run looks for answers; every triple it is to rank must have its answer there."""
     sides: tuple[Side, ...] = SIDES if options.sides == "both" else (cast("Side", options.sides),)
     if not options.candidates:
@@ -122,7 +125,7 @@ def make_prover(
 
 
 def splits(
-    options: GraphOptions, graph: Graph, candidates: Candidates = ANYONE
+    options: SharedOptions, graph: Graph, candidates: Candidates = ANYONE
 ) -> tuple[Int64[np.ndarray, "learn 3"], Int64[np.ndarray, "look 3"]]:
     """The triples to learn the policy from, and those that validate.
 
@@ -140,7 +143,7 @@ def splits(
     return learn[candidates.hold(learn)], look[: options.evaluation.validation_size]
 
 
-def queries_to_rank(options: GraphOptions, graph: Graph) -> Int64[np.ndarray, "queries 3"]:
+def queries_to_rank(options: SharedOptions, graph: Graph) -> Int64[np.ndarray, "queries 3"]:
     """All test triples, or as many drawn at random as the run asks for."""
     every, size = graph.test, options.evaluation.test_size
     if not size or size >= len(every):

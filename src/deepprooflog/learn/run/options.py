@@ -81,9 +81,9 @@ def sections(options: Any) -> dict[str, Field[Any]]:
 
 
 def option_fields(options: Any) -> dict[str, Field[Any]]:
-    """Every option that can be set, by its key; those of sections with a dot."""
+    """Every option that can be set, by its key; those of sections, last, with a dot."""
     result: dict[str, Field[Any]] = {}
-    for f in fields(options):
+    for f in sorted(fields(options), key=lambda f: "main" in f.metadata):
         if "main" in f.metadata:
             inner = option_fields(f.default).items()
             result |= {f"{f.name}.{key}": g for key, g in inner if not g.metadata["inherited"]}
