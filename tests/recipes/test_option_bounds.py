@@ -11,6 +11,7 @@ import pytest
 
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError
+from deepprooflog.kg.ground.options import GroundedOptions
 from deepprooflog.kg.kge.options import KgeOptions
 from deepprooflog.kg.learn.exact_options import ExactOptions
 from deepprooflog.kg.learn.options import GraphOptions
@@ -27,6 +28,7 @@ from deepprooflog.recipes.recipe import read_recipe
 CLASSES = [
     AdditionOptions,
     GraphOptions,
+    GroundedOptions,
     Ppo,
     PpoOptions,
     KgeOptions,

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.ground.options import GroundedOptions
 from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.learn.run.options import option_fields
 from deepprooflog.learn.run.settings import assignments, settings
 from deepprooflog.recipes.addition.options import AdditionOptions, resolve
 from deepprooflog.recipes.graph import resolve as resolve_graph
-from deepprooflog.recipes.recipe import read_recipe, shipped
+from deepprooflog.recipes.recipe import read_recipe, resolve_options, shipped
 
 # Table 1 of the paper: accuracy, spread, minutes.
 TABLE_1 = {
@@ -31,16 +32,24 @@ TABLE_1 = {
 
 ADDITIONS = [name for name in shipped() if read_recipe(name).task == "mnist-addition"]
 GRAPHS = [name for name in shipped() if read_recipe(name).task == "kg"]
+GROUNDED = [name for name in shipped() if read_recipe(name).task == "groundings"]
 
 
 def test_every_shipped_recipe_has_a_known_task() -> None:
-    assert sorted(ADDITIONS + GRAPHS) == shipped()
+    assert sorted(ADDITIONS + GRAPHS + GROUNDED) == shipped()
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_every_shipped_graph_recipe_resolves(name: str) -> None:
     options = resolve_graph(read_recipe(name), {"seed": 3})
     assert options.seed == options.exact.seed == options.ppo.seed == options.prior.seed == 3
+
+
+@pytest.mark.parametrize("name", GROUNDED)
+def test_every_shipped_recipe_over_groundings_resolves(name: str) -> None:
+    options = resolve_options(GroundedOptions, read_recipe(name), {"seed": 3})
+    assert options.seed == options.system.seed == options.prior.seed == 3
+    assert name == f"family-{options.system.kind}"
 
 
 @pytest.mark.parametrize("name", ADDITIONS)

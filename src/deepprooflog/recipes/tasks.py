@@ -10,6 +10,8 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 from deepprooflog.errors import DataError
 from deepprooflog.infer.answers.predict import By
+from deepprooflog.kg.ground import model as grounded
+from deepprooflog.kg.ground.options import GroundedOptions
 from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.model import TASK, open_graph_model
 from deepprooflog.kg.prove.answers import Answer, Answers
@@ -20,6 +22,7 @@ from deepprooflog.recipes.addition import options as addition_options
 from deepprooflog.recipes.addition import query as addition_query
 from deepprooflog.recipes.addition import run as addition_run
 from deepprooflog.recipes.addition import task as addition
+from deepprooflog.recipes.grounded import run as grounded_run
 
 
 @dataclass(frozen=True)
@@ -168,5 +171,9 @@ TASKS: Mapping[str, TaskKind] = {
     TASK: TaskKind(
         GraphOptions, graph.train, graph.evaluate, graph.summary, graph.query, graph.explain,
         open_graph_model,
+    ),
+    grounded.TASK: TaskKind(
+        GroundedOptions, grounded_run.train, grounded_run.evaluate, grounded_run.summary,
+        grounded_run.query, grounded_run.explain, grounded.open_grounded,
     ),
 }  # fmt: skip

@@ -109,7 +109,7 @@ class Figures:
 
 
 def table(record: Mapping[str, Any]) -> str:
-    """The figures for people, a row for p_success, one for each reading, one for the prior."""
+    """The figures for people: a row for p_success or a system, for each reading, for the prior."""
     many = f"{record['negatives']} negatives a side" if record["negatives"] else "all entities"
     many = f"among {record['among']}" if record.get("among") else many
     sides = "both sides" if len(record["sides"]) == 2 else f"{record['sides'][0]}s"
@@ -118,7 +118,7 @@ def table(record: Mapping[str, Any]) -> str:
         f"{'':<14}" + "".join(f"{name:>9}" for name in SHOWN),
     ]
     of_walks = record.get("walks") is not None
-    first = "both" if of_walks else record.get("reading", "p_success")
+    first = "both" if of_walks else record.get("system", record.get("reading", "p_success"))
     beside = {first: record, **record.get("readings", {}), "walks alone": record.get("walks"),
               "late fusion": record.get("late_fusion"), "belief alone": record.get("belief"),
               "prior alone": record.get("prior")}  # fmt: skip

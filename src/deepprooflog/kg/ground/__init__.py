@@ -1,1 +1,1 @@
-"""A backward-chaining grounder of rules over a graph."""
+"""Ground rules: a backward-chaining grounder, and systems that reason over its groundings."""

@@ -1,0 +1,216 @@
+"""A trained system over the ground rules of a graph: asked, evaluated, kept in a run's folder."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int, Int64
+from torch import Tensor
+
+from deepprooflog.device import find_device, threads
+from deepprooflog.errors import DataError
+from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.belief.prior import load_prior
+from deepprooflog.kg.data.domains import Candidates
+from deepprooflog.kg.data.notice import plural
+from deepprooflog.kg.data.snapshot import NAME, Snapshot
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.evaluation.evaluate import Ranker
+from deepprooflog.kg.evaluation.figures import WATCHED, figures
+from deepprooflog.kg.evaluation.ranking import Protocol
+from deepprooflog.kg.evaluation.report import Figures
+from deepprooflog.kg.evaluation.scores import BeliefScore
+from deepprooflog.kg.ground.backward import Grounder
+from deepprooflog.kg.ground.options import GroundedOptions
+from deepprooflog.kg.ground.reasoner import GroundReasoner, make_system
+from deepprooflog.kg.ground.training import train_reasoner
+from deepprooflog.kg.learn.prior import find_prior
+from deepprooflog.kg.learn.setup import candidates_of, queries_to_rank, splits
+from deepprooflog.kg.model import sources_of_run
+from deepprooflog.kg.prove.answers import Answer, Answers, unknown
+from deepprooflog.kg.prove.question import read_question
+from deepprooflog.kg.training import kept_sources, record_history
+from deepprooflog.learn.run import checkpoint
+from deepprooflog.learn.run.folder import RunFolder, open_run
+from deepprooflog.learn.run.progress import Progress
+from deepprooflog.learn.run.settings import build, settings
+
+TASK = "groundings"
+# Triples grounded together.
+BATCH = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class GroundedModel:
+    """A graph with rules, an embedding, and a system over the groundings of the rules."""
+
+    options: GroundedOptions
+    graph: Graph
+    candidates: Candidates
+    reasoner: GroundReasoner
+    prior: Belief  # the embedding as it was before the system was trained
+    result: Mapping[str, Any] = field(default_factory=dict)  # as result.json has it
+
+    def __repr__(self) -> str:
+        rules = plural(len(self.reasoner.grounder.rules), "rule")
+        return f"GroundedModel({self.graph!r}, {self.options.system.kind}, {rules})"
+
+    @torch.no_grad()
+    def score(self, triples: Int[Tensor, "triples 3"]) -> Tensor:
+        """How probable triples are."""
+        found: Tensor = self.reasoner(triples.to(self.reasoner.belief.kge.entity.device)).value
+        return found
+
+    def evaluate(
+        self,
+        protocol: Protocol | None = None,
+        negatives: int | None = None,
+        *,
+        seed: int = 0,
+        progress: bool = False,
+    ) -> Figures:
+        """How the test triples are ranked; beside it the embedding after and before training."""
+        queries = queries_to_rank(self.options, self.graph)
+        if not len(queries):
+            raise DataError("there are no test triples to rank", hint="a graph with a test split")
+        ranker = Ranker(
+            self.graph, self.candidates, protocol, 100 if negatives is None else negatives, seed,
+            progress,
+        )  # fmt: skip
+        self.reasoner.groundings = 0
+        ranking = ranker.rank(self.score, queries, BATCH)
+        beside = {"belief": self.reasoner.belief, "prior": self.prior}
+        return Figures({
+            **figures(ranking), "system": self.options.system.kind,
+            "among": self.options.candidates or None, "groundings": self.reasoner.groundings,
+            **{name: figures(ranker.rank(BeliefScore(own, len(self.graph.entities)), queries))
+               for name, own in beside.items()},
+        })  # fmt: skip
+
+    def query(self, text: str, top: int = 10) -> Answers:
+        """The most probable answers of a triple with at most one variable."""
+        began, question = time.perf_counter(), read_question(self.graph, text)
+        if question.head is None and question.tail is None:
+            raise DataError(f"{text} asks for both entities", hint="name one of them")
+        count = len(self.graph.entities) if question.is_open else 1
+        columns = [
+            torch.arange(count) if part is None else torch.full((count,), part)
+            for part in (question.head, question.relation, question.tail)
+        ]
+        triples = torch.stack(columns, 1)
+        with torch.no_grad():
+            scores = self.reasoner(triples.to(self.reasoner.belief.kge.entity.device))
+        known = ~unknown(self.graph, triples)
+        order = scores.value.cpu().sort(descending=True, stable=True).indices[:top]
+        answers = []
+        for place in order.tolist():
+            ends = zip(question.names, triples[place, [0, 2]].tolist(), strict=True)
+            value = float(scores.value[place])
+            answers.append(
+                Answer(
+                    {n: self.graph.entity_text(e) for n, e in ends if n is not None},
+                    self.graph.text(triples[place].numpy()), value, value,
+                    float(scores.by_rules[place]), float(scores.embedding[place]), None,
+                    bool(known[place]), (),
+                )
+            )  # fmt: skip
+        return Answers(text, tuple(answers), count, time.perf_counter() - began)
+
+
+def train_grounded(
+    options: GroundedOptions,
+    sources: Callable[[], Snapshot],
+    run: RunFolder,
+    *,
+    recipe: str,
+    progress: bool = False,
+) -> GroundedModel:
+    """Train embedding and system into a run's folder, and rank the test triples."""
+    began = time.perf_counter()
+    kept = kept_sources(run.path / NAME, sources)
+    with torch.random.fork_rng(), threads(options.threads):
+        torch.manual_seed(options.seed)
+        prior, prior_seconds = find_prior(options, kept.graph, run.path, progress)
+        assert prior is not None
+        model = _model(options, kept, prior)
+        look, bar = splits(options, kept.graph)[1], Progress(options.system.steps)
+        bar.live = bar.live and progress
+        learned = train_reasoner(
+            model.reasoner, kept.graph, splits(options, kept.graph, model.candidates)[0],
+            options.system, validate=validation(options, model, look), path=run.checkpoint,
+            progress=bar, on_row=run.append, candidates=model.candidates,
+        )  # fmt: skip
+        record_history(run, learned, options.watch)
+        model.reasoner.eval()
+        trained = time.perf_counter() - began
+        result = {
+            "recipe": recipe, "task": TASK, "data": kept.graph.name, "seed": options.seed,
+            "system": options.system.kind, "width": options.ground.width,
+            "depth": options.ground.depth, "prior": options.prior.kind,
+            "rules": len(model.reasoner.grounder.rules), "best_step": learned.best_step,
+            "validation": round(learned.best, 6),
+            "test": model.evaluate(progress=progress).to_dict(),
+            "seconds": {
+                "prior": round(prior_seconds, 3), "train": round(trained, 3),
+                "total": round(time.perf_counter() - began, 3),
+            },
+            "device": str(find_device(options.device)), "torch": torch.__version__,
+        }  # fmt: skip
+    run.write_json("result.json", result)
+    return GroundedModel(options, kept.graph, model.candidates, model.reasoner, model.prior, result)
+
+
+def validation(
+    options: GroundedOptions, model: GroundedModel, look: Int64[np.ndarray, "look 3"]
+) -> Callable[[GroundReasoner], float]:
+    """The figure by which weights are compared, on some validation triples."""
+    ranker = Ranker(
+        model.graph, model.candidates, negatives=options.evaluation.validation_negatives,
+        seed=options.seed,
+    )  # fmt: skip
+    return lambda reasoner: WATCHED[options.watch][1](ranker.rank(model.score, look, BATCH))
+
+
+def open_grounded(
+    folder: str | Path | RunFolder, *, device: str | None = None, data: str | None = None
+) -> GroundedModel:
+    """The model of a run."""
+    run = folder if isinstance(folder, RunFolder) else open_run(Path(folder))
+    if data is not None:
+        raise DataError(
+            "the embedding of the run knows its own graph alone", file=str(run.path),
+            hint="leave --data out, or train kg, whose policy moves to another graph",
+        )  # fmt: skip
+    config = run.config()["options"]
+    values = settings(GroundedOptions, config, str(run.path / "config.json"), notice=False)
+    options = build(GroundedOptions, values if device is None else {**values, "device": device})
+    kept, where = sources_of_run(run, options, told=True), find_device(options.device)
+    prior = load_prior(run.path / "prior.pt", kept.graph, kept.graph, where)
+    result = run.read_result() if run.result.exists() else {}
+    model = _model(options, kept, prior, result)
+    state = checkpoint.load(run.checkpoint, {"best": dict}, where)
+    with checkpoint.fitting(run.checkpoint):
+        checkpoint.restore_module(model.reasoner, state["best"]["weights"])
+    model.reasoner.eval()
+    return model
+
+
+def _model(
+    options: GroundedOptions, kept: Snapshot, prior: Belief, result: Mapping[str, Any] | None = None
+) -> GroundedModel:
+    """The model with an untrained system."""
+    device, graph = find_device(options.device), kept.graph
+    grounder = Grounder.of(
+        graph, kept.rules, width=options.ground.width, depth=options.ground.depth, device=device
+    )
+    system = make_system(options.system, grounder, prior.kge.entity.shape[1]).to(device)
+    reasoner = GroundReasoner(copy.deepcopy(prior), system, grounder)
+    candidates = candidates_of(options, graph, kept.domains)
+    return GroundedModel(options, graph, candidates, reasoner, prior, result or {})

@@ -1,0 +1,1 @@
+"""Systems over ground rules: SBR, DCR, R2N."""
