@@ -98,7 +98,7 @@ def test_none_is_a_value_where_there_may_be_none() -> None:
 def test_a_section_by_its_main_option() -> None:
     assert options_from(GraphOptions, {"prior": "rotate"}).prior.kind == "rotate"
     assert options_from(AdditionOptions, {"augment": "none"}).augment.kind == "none"
-    with pytest.raises(DataError, match="prior is one of rotate, complex, none, not 'rotat'") as no:
+    with pytest.raises(DataError, match="prior is one of") as no:
         options_from(GraphOptions, {"prior": "rotat"})
     assert no.value.hint == "rotate"
 
@@ -158,7 +158,7 @@ def test_limits_hold_in_python_too() -> None:
     with pytest.raises(DataError, match="nesting is at least 0 and at most 100, not 101"):
         SearchOptions(nesting=101)
     with pytest.raises(DataError, match="kind is one of"):
-        PriorOptions(kind="transe")
+        PriorOptions(kind="nothing")
     with pytest.raises(DataError, match="neither a prior nor a learner"):
         GraphOptions(prior=PriorOptions(kind="none"), learner="none")
     assert GraphOptions(prior=PriorOptions(seed=9), seed=4).prior.seed == 4

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from deepprooflog.errors import ModelError
 from deepprooflog.learn.rollout import Rollout, Tally, collect, collect_whole
 from deepprooflog.learn.run import checkpoint
-from deepprooflog.learn.run.options import MOST, check, option
+from deepprooflog.learn.run.options import MOST, CheckedOptions, option
 from deepprooflog.mdp.environment import Environment, Queries, State, reset
 from deepprooflog.mdp.memory import Memory
 from deepprooflog.mdp.policy import Policy
@@ -25,7 +25,7 @@ from deepprooflog.relational.goals import Goals
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnPolicy:
+class OnPolicy(CheckedOptions):
     """The arguments that all three learners have."""
 
     episodes: int = option(256, "episodes side by side", at_least=1, at_most=1_000_000)
@@ -57,9 +57,6 @@ class OnPolicy:
     seed: int = option(
         0, "of queries, rollouts and minibatches", at_least=0, at_most=2**31 - 1, inherited=True
     )
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def entropy_at(self, iteration: int) -> float:
         """The entropy's weight in an iteration, counted from 0.

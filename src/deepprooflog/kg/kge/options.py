@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from deepprooflog.learn.run.options import MOST, check, option
+from deepprooflog.learn.run.options import MOST, CheckedOptions, option
 
 
 @dataclass(frozen=True)
-class KgeOptions:
+class KgeOptions(CheckedOptions):
     """How an embedding is trained.
 
     >>> KgeOptions(dimension=0)
@@ -80,9 +80,6 @@ class KgeOptions:
     )
     capture: bool = option(True, "on a GPU: replay steps as one CUDA graph")
     compiled: bool = option(False, "fuse the loss with torch.compile")
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 def fading(decay: str, share: float) -> float:

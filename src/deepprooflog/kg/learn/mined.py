@@ -15,11 +15,11 @@ from deepprooflog.kg.mining.miner import mine
 from deepprooflog.kg.mining.options import MineOptions
 from deepprooflog.kg.readings.cover import covering
 from deepprooflog.kg.readings.scores import RuleReader
-from deepprooflog.learn.run.options import check, option
+from deepprooflog.learn.run.options import CheckedOptions, option
 
 
 @dataclass(frozen=True)
-class MiningOptions:
+class MiningOptions(CheckedOptions):
     """Which rules are mined, and how long that may take."""
 
     rules: int = option(10, "mined rules of a relation at most", at_least=1, at_most=10_000)
@@ -30,9 +30,6 @@ class MiningOptions:
     nesting: int = option(
         1, "how deep mined rules stand inside one another", at_least=0, at_most=100
     )
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 def mined_rules(

@@ -28,7 +28,14 @@ from deepprooflog.kg.learn.mined import MiningOptions
 from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.learn.ppo_options import PpoOptions
 from deepprooflog.kg.walk.options import WALKS, WalkOptions
-from deepprooflog.learn.run.options import MOST, MOST_THREADS, check, option, section
+from deepprooflog.learn.run.options import (
+    MOST,
+    MOST_THREADS,
+    CheckedOptions,
+    check,
+    option,
+    section,
+)
 from deepprooflog.relational.database import Believe
 from deepprooflog.score.embedding import aggregate, atom_table
 from deepprooflog.score.embedding.vocabulary import ConstantRows
@@ -39,7 +46,7 @@ SEEDS_APART = 1000
 
 
 @dataclass(frozen=True)
-class SearchOptions:
+class SearchOptions(CheckedOptions):
     """How far proofs are looked for."""
 
     nesting: int = option(2, "how deep rules stand inside one another", at_least=0, at_most=100)
@@ -52,12 +59,9 @@ class SearchOptions:
     )
     goals: int = option(0, "goals of a batch at most; 0: no limit", at_least=0, at_most=MOST)
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True)
-class PolicyOptions:
+class PolicyOptions(CheckedOptions):
     """What the weight of a step depends on, and how the policy embeds it."""
 
     kind: str = option(
@@ -71,9 +75,6 @@ class PolicyOptions:
         "shared", "embed entities alike or each", choices=get_args(ConstantRows)
     )
     false_action: bool = option(False, "giving up is a choice")
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class PriorOptions(KgeOptions):
 
 
 @dataclass(frozen=True)
-class BeliefOptions:
+class BeliefOptions(CheckedOptions):
     """The probability of a believed triple."""
 
     evidence: str = option(
@@ -110,12 +111,9 @@ class BeliefOptions:
     )  # fmt: skip
     base_rate: float = option(0.01, "share of truths it is calibrated for", above=0, below=1)
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True)
-class EvaluationOptions:
+class EvaluationOptions(CheckedOptions):
     """What is ranked while learning and at the end."""
 
     validation_share: float = option(
@@ -126,9 +124,6 @@ class EvaluationOptions:
         50, "negatives a side of each of them", at_least=1, at_most=1_000_000
     )
     test_size: int = option(0, "test triples ranked at the end; 0: all", at_least=0, at_most=MOST)
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True)

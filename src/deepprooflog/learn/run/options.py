@@ -10,11 +10,9 @@ compared, whether a value comes from a text or from Python.
 ...     lr: float = option(0.01, "learning rate", above=0, at_most=100)
 ...     seed: int = option(0, "of the order", at_least=0, at_most=99, inherited=True)
 >>> @dataclass(frozen=True)
-... class Example:
+... class Example(CheckedOptions):
 ...     seed: int = option(0, "of everything", at_least=0, at_most=99)
 ...     fit: Fit = section(Fit, "how it is trained")
-...     def __post_init__(self) -> None:
-...         check(self)
 >>> list(option_fields(Example))
 ['seed', 'fit.lr']
 >>> Example(seed=7).fit.seed
@@ -150,6 +148,13 @@ def check(options: Any) -> None:
                      if g.metadata.get("inherited")}  # fmt: skip
             if any(getattr(value, name) != own for name, own in outer.items()):
                 object.__setattr__(options, f.name, replace(value, **outer))
+
+
+class CheckedOptions:
+    """Options that are refused where they are made, when a value is not one of theirs."""
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 def refuse(key: str, value: Any, kind: str, metadata: Mapping[str, Any], where: str = "") -> None:

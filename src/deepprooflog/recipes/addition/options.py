@@ -9,13 +9,20 @@ from typing import Any, ClassVar
 from deepprooflog.device import DEVICES
 from deepprooflog.errors import DataError
 from deepprooflog.learn.run.descent import SCHEDULES
-from deepprooflog.learn.run.options import MOST, MOST_THREADS, check, option, section
+from deepprooflog.learn.run.options import (
+    MOST,
+    MOST_THREADS,
+    CheckedOptions,
+    check,
+    option,
+    section,
+)
 from deepprooflog.learn.run.settings import build, settings
 from deepprooflog.recipes.recipe import NOT_OPTIONS, Recipe
 
 
 @dataclass(frozen=True)
-class TrainingOptions:
+class TrainingOptions(CheckedOptions):
     """How to train: the part of a recipe's options that is not about its task."""
 
     batch: int = option(64, "examples in a minibatch", at_least=1, at_most=1_000_000)
@@ -34,12 +41,9 @@ class TrainingOptions:
         "best", "the weights of the lowest validation loss, or last", choices=("best", "last")
     )
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True)
-class AugmentOptions:
+class AugmentOptions(CheckedOptions):
     """How training pictures are distorted."""
 
     kind: str = option(
@@ -48,12 +52,9 @@ class AugmentOptions:
     strength: float = option(1.0, "of the distortion", at_least=0, at_most=10)
     ramp: float = option(0.1, "share of the run in which it grows to that", at_least=0, below=1)
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True)
-class SamplingOptions:
+class SamplingOptions(CheckedOptions):
     """How the method pg draws derivations."""
 
     estimator: str = option("smc", "of the gradient", choices=("smc", "reinforce"))
@@ -63,19 +64,13 @@ class SamplingOptions:
     )
     subgoals: float = option(0.9, "share of the run on sub-goals", at_least=0, at_most=1)
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True)
-class TrialOptions:
+class TrialOptions(CheckedOptions):
     """Several initial weights, of which the best goes on."""
 
     count: int = option(1, "initial weights to try", at_least=1, at_most=1000)
     share: float = option(0.05, "share of the epochs to try each for", above=0, at_most=1)
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True)
