@@ -72,7 +72,7 @@ def _steps(proves: Prover, graph: Graph, options: argparse.Namespace) -> Row:
         part = torch.arange(step * batch, (step + 1) * batch) % len(graph.valid)
         begin = time.process_time()
         optimizer.zero_grad()
-        objective.at(step)(part).mean().backward()
+        torch.autograd.backward(objective.at(step)(part).mean())
         optimizer.step()
         seconds.append(time.process_time() - begin)
     layers = proves.explore(proves.goals(torch.from_numpy(graph.valid[:batch])))

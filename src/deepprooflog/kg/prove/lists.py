@@ -30,6 +30,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from deepprooflog.kg.data.triples import Side, column
+from deepprooflog.kg.kge.kge import chunks
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals, variable
@@ -85,7 +86,7 @@ class ListProver:
         triples = queries.index_select(0, list_of)
         triples[:, column(side)] = entity
         masses = [torch.zeros(2, 0, dtype=torch.float64, device=proved.device)]
-        for part in triples.split(self.batch):  # type: ignore[no-untyped-call]
+        for part in chunks(triples, self.batch):
             layers = self.prover.explore(self.prover.goals(part))
             goals, cut = goals + layers.size, cut + layers.cut.total
             mass = self.prover.weigh(layers)
@@ -164,9 +165,11 @@ class ListProver:
             triples = torch.full((len(asked), 3), h)
             triples[:, 1], triples[:, column(side)] = relation, asked
             parts.append(triples)
-        weights = torch.cat([self._of_roots(p) for p in torch.split(torch.cat(parts), self.batch)])
-        found = torch.split(weights, [len(part) for part in parts])
-        self._weights.update(zip(kinds, found, strict=True))
+        weights = torch.cat([self._of_roots(p) for p in chunks(torch.cat(parts), self.batch)])
+        end = 0
+        for kind, part in zip(kinds, parts, strict=True):
+            end += len(part)
+            self._weights[kind] = weights[end - len(part) : end]
 
     def _of_roots(self, triples: Int[Tensor, "n 3"]) -> Float[Tensor, " n"]:
         """p(believe | q) of queries, as if none were a fact."""
