@@ -24,6 +24,7 @@ from deepprooflog.kg.data.triples import Graph, binary_atom, did_you_mean
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import Figures
+from deepprooflog.kg.evaluation.scores import BeliefScore
 from deepprooflog.kg.learn.options import GraphOptions, SharedOptions
 from deepprooflog.kg.learn.setup import (
     domains_text,
@@ -143,7 +144,12 @@ class GraphModel:
         readings: Mapping[str, Any] = {}
         if names:
             reader = RuleReader(theory.graph, tuple(self.rules if rules is None else rules))
-            readings = evaluate_readings(reader, ranker, self.queries(), names, among)
+            believed = (
+                None
+                if self.belief is None
+                else BeliefScore(self.belief, len(theory.graph.entities))
+            )
+            readings = evaluate_readings(reader, ranker, self.queries(), names, among, believed)
             if reading in names:
                 return Figures(readings[reading])
         _, look = splits(self.options, theory.graph)

@@ -106,3 +106,17 @@ def test_rules_that_are_left_out_are_counted() -> None:
     empty = RuleReader(graph, ())
     with pytest.raises(DataError, match="no rules to read"):
         evaluate_readings(empty, Ranker(graph), graph.test, ["max"])
+
+
+def test_belief_orders_only_what_no_rule_backs() -> None:
+    rows = [(f"h{n}", r, f"t{n}") for n in range(4) for r in ("p", "a")]
+    graph = graph_of([*rows, ("e", "a", "f")], test=[("e", "p", "f"), ("h0", "p", "t1")])
+    reader = RuleReader(graph, tuple(parse_rules("p(X,Y) :- a(X,Y).")))
+    own = torch.tensor(graph.test[1])
+    ranker = Ranker(graph, protocol="full")
+
+    def believed(triples: torch.Tensor) -> torch.Tensor:
+        return (triples == own).all(1).double()
+
+    found = evaluate_readings(reader, ranker, graph.test, ["max"], believed=believed)["max"]
+    assert found["mrr"] < found["with_belief"]["mrr"] == 1.0

@@ -125,6 +125,9 @@ def table(record: Mapping[str, Any]) -> str:
     for name, found in beside.items():
         if isinstance(found, Mapping):
             lines.append(f"{name:<14}" + "".join(f"{found[key]:>9.4f}" for key in SHOWN))
+            if more := found.get("with_belief"):
+                cells = (f"{more[key]:>9.4f}" for key in SHOWN if key in more)
+                lines.append("  and belief".ljust(14) + "".join(cells))
     lines += _strata(record.get("strata", {}))
     score = record.get("score")
     if score is not None:

@@ -8,11 +8,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int64
+import torch
+from jaxtyping import Float64, Int, Int64
+from torch import Tensor
 
 from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg.data.triples import SIDES
 from deepprooflog.kg.evaluation.evaluate import Ranker
 from deepprooflog.kg.evaluation.figures import figures
+from deepprooflog.kg.evaluation.metrics import means, ranks
+from deepprooflog.kg.evaluation.ranking import Ranking
+from deepprooflog.kg.evaluation.scores import Score
 from deepprooflog.kg.readings.scores import READINGS, RuleReader
 from deepprooflog.learn.run.progress import Progress
 
@@ -37,8 +43,12 @@ def evaluate_readings(
     queries: Int64[np.ndarray, "queries 3"],
     names: Sequence[str],
     among: str | None = None,
+    believed: Score | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """The figures of some readings, each from the same walks of the rules' bodies."""
+    """The figures of some readings, each from the same walks of the rules' bodies.
+
+    With `believed`, the log odds of belief, also those where it orders what no rule backs.
+    """
     if not len(queries):
         raise DataError("there are no test triples to rank", hint="a graph with a test split")
     if not reader.by_relation:
@@ -57,7 +67,8 @@ def evaluate_readings(
     walked = time.perf_counter() - began
     result: dict[str, dict[str, Any]] = {}
     for name in names:
-        found = figures(ranker.rank(scores[name], queries))
+        ranking = ranker.rank(scores[name], queries)
+        found = figures(ranking)
         rules = sum(map(len, reader.by_relation.values()))
         found |= {
             "reading": name,
@@ -69,5 +80,32 @@ def evaluate_readings(
         }
         if name == "clusters":
             found["thresholds"] = {"": reader.clusters.common, **reader.clusters.thresholds}
+        if believed is not None:
+            score = _believing(scores[name], believed)
+            found["with_belief"] = means(_ranks_with(ranking, ranker, score))
         result[name] = found
     return result
+
+
+def _believing(rules: Score, believed: Score) -> Score:
+    """What rules back as they score it, above all else, which belief puts in order."""
+
+    def score(triples: Int[Tensor, "triples 3"]) -> Tensor:
+        backed = rules(triples)
+        return torch.where(backed > 0, 1 + backed, believed(triples).detach().cpu().sigmoid())
+
+    return score
+
+
+def _ranks_with(ranking: Ranking, ranker: Ranker, score: Score) -> Float64[np.ndarray, " lists"]:
+    """The ranks by a score that differs only below what rules back: most lists stay as they are."""
+    ranked = ranking.ranked
+    found = ranks(ranked.better, ranked.equal)
+    unbacked = np.unique(ranked.query[ranked.score == 0])
+    if len(unbacked):
+        again = ranker.rank(score, ranked.triples[unbacked]).ranked
+        for side in range(len(SIDES)):
+            own, other = (np.flatnonzero(r.side == side) for r in (ranked, again))
+            own = own[np.isin(ranked.query[own], unbacked)]
+            found[own] = ranks(again.better[other], again.equal[other])
+    return found
