@@ -1,6 +1,6 @@
 """Three readings of the rules that back a triple, w₁ ≥ w₂ ≥ … their weights.
 
-    maximum     w₁; where two triples have the same, w₂ decides, then w₃, …
+    maximum     w₁; where two triples have the same, w₂ decides, then w₃, as far as floats tell
     noisy-or    1 − (1 − w₁)(1 − w₂)…, as if each rule were right or wrong on its own
     clusters    the same over the largest weight of each cluster: rules that say the same count once
 
