@@ -261,6 +261,12 @@ def open_graph_model(
                 file=str(run.checkpoint), hint="the rules it was trained with, or train anew",
             ) from None  # fmt: skip
     belief = None
+    if theory.believes and not any(e in own.graph.entity_ids for e in theory.graph.entities):
+        warnings.warn(
+            f"{theory.graph.name} has no entity that the embedding knows: nothing is believed of "
+            "it, answers rest on proofs and facts", Notice, stacklevel=2,
+        )  # fmt: skip
+        theory = replace(theory, believes=False)
     if theory.believes:
         names = own.graph if (run.path / NAME).exists() else None
         belief = load_prior(run.path / "prior.pt", theory.graph, names, where)

@@ -166,10 +166,14 @@ def test_an_embedding_beside_walks(tmp_path: Path) -> None:
     assert tried[found.record["score"]["weighed"]] == best
     why = model.explain("gran(g11, c11)")
     assert why.prior is not None
-    with pytest.warns(Notice, match="does not know: walks and facts answer without it"):
+    with pytest.warns(Notice, match="does not know 1 entity of family: walks and facts"):
         view = model.with_facts(added=["mother(g1, newborn)"])
     assert view.walks is not None and view.walks.belief is None
     assert view.query("gran(g11, X)", top=1)[0].bindings == {"X": "c11"}
+    other = write(family("x"), tmp_path / "other")
+    with pytest.warns(Notice, match="no entity that the embedding knows"):
+        moved = dpl.kg.open(tmp_path / "run", data=str(other))
+    assert moved.query("gran(g11x, X)", top=1)[0].bindings == {"X": "c11x"}
 
 
 def test_what_walks_cannot_be_given(model: GraphModel) -> None:

@@ -29,7 +29,7 @@ def learn_walks(
         path=None if run is None else run.checkpoint, on_row=None if run is None else run.append,
     )  # fmt: skip
     if progress:
-        passes = trained.learned.steps * options.walk.batch / (2 * len(graph.train))
+        passes = trained.learned.steps / -(-2 * len(graph.train) // options.walk.batch)
         told = f"{trained.learned.steps:,} steps, {passes:.1f} of {options.walk.epochs:g} epochs"
         print(f"walks: {told}; weighing scores on validation lists", file=sys.stderr)
     walks = WalkProver(trained.model.eval(), graph, belief).weigh(

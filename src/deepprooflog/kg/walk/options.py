@@ -23,7 +23,7 @@ class WalkOptions:
     """
 
     hops: int = option(4, "steps of a walk; staying is one too", at_least=1, at_most=6)
-    states: int = option(8, "states of the automaton that walks run through", at_least=1,
+    states: int = option(4, "states of the automaton that walks run through", at_least=1,
                          at_most=256)  # fmt: skip
     heads: int = option(1, "walks that a proof is a conjunction of; they share out the states",
                         at_least=1, at_most=16)  # fmt: skip

@@ -33,6 +33,7 @@ from deepprooflog.kg.belief.list_weights import (
     validation_lists,
 )
 from deepprooflog.kg.belief.prior import KgeLists, evidence_of
+from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.triples import Graph, Side, column
 from deepprooflog.kg.evaluation.evaluate import Ranker
 from deepprooflog.kg.evaluation.figures import figures
@@ -122,16 +123,14 @@ class WalkProver:
 
     def about(self, graph: Graph, belief: Belief | None) -> WalkProver:
         """The same asked about another graph; who is new there has no embedding."""
-        weighed = self.weighed
-        known = 0 if belief is None else belief.kge.entities
-        if belief is not None and known < len(graph.entities):
-            belief = None
-        if belief is None and self.belief is not None:
-            weighed = self.without_prior
+        new = 0 if belief is None else len(graph.entities) - belief.kge.entities
+        if new > 0:
             warnings.warn(
-                f"{graph.name} has {len(graph.entities) - known:,} entities that the embedding "
-                "does not know: walks and facts answer without it", Notice, stacklevel=3,
+                f"the embedding does not know {plural(new, 'entity', 'entities')} of {graph.name}: "
+                "walks and facts answer without it", Notice, stacklevel=3,
             )  # fmt: skip
+            belief = None
+        weighed = self.without_prior if belief is None else self.weighed
         return WalkProver(self.model, graph, belief, weighed, self.without_prior)
 
     def logits(
