@@ -124,6 +124,15 @@ def test_the_paper_s_table_of_sums(method: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "row"),
+    [("walks", "`walks`, no rules, no embedding"), ("kg", "`kg`, 20 rules and an embedding")],
+)
+def test_the_table_of_the_village(name: str, row: str) -> None:
+    found = [share(read_recipe(name).measured[figure]) for figure in RANKING]
+    assert cells(page("docs/walks.md"), row) == found
+
+
+@pytest.mark.parametrize(
     ("name", "title", "row"),
     [
         ("family-dprl", "Results on Family", "p_success, exact learner"),
