@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Any
 
 from deepprooflog.kg.evaluation.metrics import HITS
@@ -132,10 +133,8 @@ def table(record: Mapping[str, Any]) -> str:
     score = record.get("score")
     if score is not None:
         tried = ", ".join(f"{name} {mrr:.4f}" for name, mrr in score["validation"].items())
-        lines.append(
-            f"weighed: {score['weighed']}, by the MRR of {score['lists']:,} validation lists:"
-        )
-        lines.append(f"  {tried}")
+        told = f"weighed: {score['weighed']}, by the MRR of {score['lists']:,} validation lists: "
+        lines += wrap(told + tried, 79, subsequent_indent="  ")
     return "\n".join(lines)
 
 
