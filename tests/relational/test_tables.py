@@ -7,12 +7,10 @@ import pytest
 from deepprooflog.logic.program import Program
 from deepprooflog.relational.call_patterns import code_of
 from deepprooflog.relational.database import Database
-from deepprooflog.relational.match import match
 from deepprooflog.relational.resolve import expand
 from deepprooflog.relational.rules import read_rules
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.relational.tables import AtomLayout, Standing
-from deepprooflog.syntax.writer import write_term
 
 BELIEF = """
 p(a, b).
@@ -60,19 +58,3 @@ def test_patterns_are_compiled_when_they_are_met() -> None:
         used = [entry for entry in pattern if entry]
         assert tables.variables[number] == len(set(used))
         assert tables.repeats[number] == (len(set(used)) < len(used))
-
-
-def test_a_call_sees_the_rules_that_unify_with_it() -> None:
-    """Of hundreds of rules with a constant in the head, those of the call's own constants."""
-    many = " ".join(f"r(X, c{i}) :- p(X, c{i}). r(c{i}, Y) :- p(c{i}, Y)." for i in range(100))
-    other = " ".join(f"s(X, c{i}) :- p(X, c{i})." for i in range(100))
-    text = f"p(a, b). r(X, Y) :- p(Y, X). r(X, X) :- p(X, b). {many} {other}"
-    database = Database.of(Program(text))
-    goals = database.goals(["r(a, c7)", "r(c9, c7)", "r(c9, X)", "r(a, b)", "s(a, c1)", "p(c1, b)"])
-    # r(X, X) is tried with every call that has two constants.
-    assert match(database, goals).rules.tolist() == [3, 4, 103, 2, 1, 0]
-    found = expand(database, goals)
-    assert found.parent.bincount(minlength=len(goals)).tolist() == [2, 2, 103, 1, 1, 0]
-    heads = [write_term(database.clause(n).head) for n in found.clause[found.parent == 1].tolist()]
-    # r(c9, Y) leads where r(X, c7) leads, which stands before it.
-    assert heads == ["r(_0,_1)", "r(_0,c7)"]

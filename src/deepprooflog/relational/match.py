@@ -24,9 +24,8 @@ class Calls:
     """What the leftmost atoms of goals unify with."""
 
     pattern: Int[Tensor, " goals"]
-    rule_start: Int[Tensor, "goals ranges"]  # the list, then for each argument by its constant
-    rule_size: Int[Tensor, "goals ranges"]
-    rules: Int[Tensor, " goals"]  # how many in all
+    rule_start: Int[Tensor, " goals"]
+    rules: Int[Tensor, " goals"]  # how many
     fact_start: Int[Tensor, " goals"]
     facts: Int[Tensor, " goals"]  # how many
     rule_total: int
@@ -46,7 +45,7 @@ def match(database: Database, goals: Goals, active: Bool[Tensor, " goals"] | Non
     device = goals.device
     if len(goals) == 0 or goals.atoms.shape[1] == 0:
         none = torch.zeros(len(goals), dtype=torch.long, device=device)
-        return Calls(none, none[:, None], none[:, None], none, none, none, 0, 0, 0, False, False)
+        return Calls(none, none, none, none, none, 0, 0, 0, False, False)
     shape = database.shape
     first = goals.leftmost
     called = first[:, 0] != PAD
@@ -61,17 +60,12 @@ def match(database: Database, goals: Goals, active: Bool[Tensor, " goals"] | Non
     number = pattern * shape.predicates + predicate
     if shape.nested:
         number += database.standing(first[:, -1]) * (len(tables.codes) * shape.predicates)
-    offered = active
+    rules = tables.list_size.index_select(0, number) * active
     compared = torch.zeros_like(active)
     if shape.guards:
         holds, compared = _guards(database, predicate, first[:, 1:3])
-        offered = active & holds
+        rules = rules * holds
         compared = compared & active
-    ranges = [(tables.list_start.index_select(0, number), tables.list_size.index_select(0, number))]
-    ranges += [tables.named.lookup(number, arguments, j) for j in tables.named.positions]
-    rule_start, rule_size = (torch.stack(part, 1) for part in zip(*ranges, strict=True))
-    rule_size = rule_size * offered[:, None]
-    rules = rule_size.sum(1)
     fact_start, facts = database.index.lookup(predicate, arguments)
     facts = facts * active
     length = goals.length - 1 + tables.list_longest.index_select(0, number) * (rules > 0)
@@ -97,8 +91,7 @@ def match(database: Database, goals: Goals, active: Bool[Tensor, " goals"] | Non
         _refuse_unbound(database, goals, active & tables.list_unbound[number])
     return Calls(
         pattern,
-        rule_start,
-        rule_size,
+        tables.list_start.index_select(0, number),
         rules,
         fact_start,
         facts,

@@ -63,11 +63,8 @@ def _by_rules(
     database: Database, goals: Goals, calls: Calls, tails: Tensor, columns: int
 ) -> Resolvents:
     tables, shape = database.tables, database.shape
-    sizes, ranges = calls.rule_size.flatten(), calls.rule_size.shape[1]
-    parent, place = tensor_ranges(calls.rule_start.flatten(), sizes, calls.rule_total)
+    parent, place = tensor_ranges(calls.rule_start, calls.rules, calls.rule_total)
     rule = tables.rules.index_select(0, place)
-    if ranges > 1:
-        parent, rule = _by_number(parent // ranges, rule, len(database.rules))
     template = calls.pattern.index_select(0, parent) * len(database.rules) + rule
     call = goals.leftmost[:, 1:].contiguous().index_select(0, parent)
     if tables.test_argument.shape[1]:
@@ -95,14 +92,6 @@ def _by_rules(
         )
         rows = torch.cat([turned[:, -head:], turned[:, :-head]], 1)
     return Resolvents(parent, rule, rows)
-
-
-def _by_number(
-    parent: Int[Tensor, " items"], rule: Int[Tensor, " items"], rules: int
-) -> tuple[Int[Tensor, " items"], Int[Tensor, " items"]]:
-    """Each goal's rules in their order, from several ranges."""
-    number = (parent * rules + rule).sort().values
-    return number // rules, number % rules
 
 
 def _by_facts(

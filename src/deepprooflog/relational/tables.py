@@ -2,15 +2,13 @@
 
 Template t = pattern · rules + rule. For each pattern and predicate a list says which rules can
 resolve such a call. Where rule nesting is limited there is a set of lists for each standing that
-an atom can have: of the query, in between, or with no nesting left. Rules that want a constant
-where the call has one are no part of their list but found by that constant: of a thousand rules
-`born_in(X, paris) :- …`, a call sees those of its own city.
+an atom can have: of the query, in between, or with no nesting left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from math import factorial
@@ -69,27 +67,6 @@ class AtomLayout:
 
 
 @dataclass(frozen=True)
-class RulesByConstant:
-    """Where in `Tables.rules` those are that want a constant, by key."""
-
-    positions: tuple[int, ...]  # of a call's arguments where a rule wants one
-    radix: int  # more than any constant wanted
-    keys: Int[Tensor, " keys"]  # (list · arity + position) · radix + constant, ascending
-    start: Int[Tensor, " keys"]
-    size: Int[Tensor, " keys"]
-
-    def lookup(
-        self, number: Int[Tensor, " calls"], arguments: Int[Tensor, "calls arity"], position: int
-    ) -> tuple[Int[Tensor, " calls"], Int[Tensor, " calls"]]:
-        """The first of the rules that want what calls of some lists have there; how many."""
-        constant = arguments[:, position].clamp(0, self.radix - 1)
-        key = (number * arguments.shape[1] + position) * self.radix + constant
-        place = torch.searchsorted(self.keys, key).clamp_(max=len(self.keys) - 1)
-        found = self.keys.index_select(0, place) == key
-        return self.start.index_select(0, place), self.size.index_select(0, place) * found
-
-
-@dataclass(frozen=True)
 class Tables:
     """Templates and lists of rules; what depends on a pattern is indexed by its place in codes."""
 
@@ -109,13 +86,11 @@ class Tables:
     test_value: Int[Tensor, "templates tests"]
     residuals: int  # the most variables of a template that are left to number
 
-    rules: Int[Tensor, " offered"]  # the lists, one after another, then the rules by constant
+    rules: Int[Tensor, " offered"]  # the lists, one after another
     list_start: Int[Tensor, " lists"]
     list_size: Int[Tensor, " lists"]
     list_longest: Int[Tensor, " lists"]  # the longest body in each list
     list_unbound: Bool[Tensor, " lists"]  # a neural fact called with a variable
-
-    named: RulesByConstant
 
     lengths: tuple[int, ...]  # the lengths of bodies
 
@@ -143,8 +118,7 @@ def build_tables(
         return torch.tensor(values, dtype=kind, device=device).reshape(len(known), *tail)
 
     lists = _lists(rules, templates, shape)
-    sizes = torch.tensor([len(each.rules) for each in lists], dtype=torch.long)
-    by_constant, named = _by_constant(lists, int(sizes.sum()), shape.arity, device)
+    sizes = torch.tensor([len(numbers) for numbers, _, _ in lists], dtype=torch.long)
     return Tables(
         patterns=known,
         codes=patternwise([code_of(p) for p in known], torch.long),
@@ -161,13 +135,12 @@ def build_tables(
         test_value=column(5, tests),
         residuals=_residuals(rules, templates),
         rules=torch.tensor(
-            [r for each in lists for r in each.rules] + by_constant, dtype=torch.long, device=device
+            [r for numbers, _, _ in lists for r in numbers], dtype=torch.long, device=device
         ),
         list_start=(sizes.cumsum(0) - sizes).to(device),
         list_size=sizes.to(device),
-        list_longest=torch.tensor([e.longest for e in lists], dtype=torch.long, device=device),
-        list_unbound=torch.tensor([e.unbound for e in lists], dtype=torch.bool, device=device),
-        named=named,
+        list_longest=torch.tensor([n for _, n, _ in lists], dtype=torch.long, device=device),
+        list_unbound=torch.tensor([b for _, _, b in lists], dtype=torch.bool, device=device),
         lengths=tuple(sorted({len(t.body) for t in offered})),
     )
 
@@ -202,68 +175,30 @@ def _atom(atom: tuple[int, ...], shape: AtomLayout) -> list[int]:
     return row
 
 
-@dataclass(frozen=True)
-class _List:
-    """The rules that can resolve a call of a pattern, predicate and standing."""
-
-    rules: list[int]
-    named: list[tuple[tuple[int, int], int]]  # the argument and the constant wanted, and the rule
-    longest: int  # body, of both
-    unbound: bool
-
-
 def _lists(
     rules: Sequence[EncodedRule],
     templates: Sequence[Sequence[CompiledRule | None]],
     shape: AtomLayout,
-) -> list[_List]:
-    """For each set of lists, pattern and predicate: what can resolve the call."""
+) -> list[tuple[list[int], int, bool]]:
+    """For each set of lists, pattern and predicate: the rules, the longest body, unbound input."""
+    lists = []
     by_predicate: list[list[int]] = [[] for _ in range(shape.predicates)]
     for number, rule in enumerate(rules):
         by_predicate[rule.head[0]].append(number)
-    return [
-        _list(rules, row, numbers, standing)
-        for standing in shape.standings
-        for row in templates
-        for numbers in by_predicate
-    ]
-
-
-def _list(
-    rules: Sequence[EncodedRule],
-    row: Sequence[CompiledRule | None],
-    numbers: Sequence[int],
-    standing: Standing,
-) -> _List:
-    made = _List([], [], 0, False)
-    longest, unbound = 0, False
-    for n in numbers:
-        template = row[n]
-        if template is None or not standing.offers(rules[n]):
-            continue
-        unbound |= rules[n].offer is Offer.NEURAL and bool(template.bindings)
-        longest = max(longest, len(template.body))
-        wanted = next((test for test in template.tests if test[1] >= 0), None)
-        if wanted is None:
-            made.rules.append(n)
-        else:
-            made.named.append((wanted, n))
-    return replace(made, longest=longest, unbound=unbound)
-
-
-def _by_constant(
-    lists: Sequence[_List], begin: int, arity: int, device: torch.device
-) -> tuple[list[int], RulesByConstant]:
-    """The rules that want a constant, by key, and where they are when `begin` stand before them."""
-    wanted = [(at, n) for at, each in enumerate(lists) for n in each.named]
-    radix = 2 + max((constant for _, ((_, constant), _) in wanted), default=-1)
-    keyed = sorted(((at * arity + j) * radix + c, n) for at, ((j, c), n) in wanted)
-    key = torch.tensor([k for k, _ in keyed], dtype=torch.long)
-    keys, size = torch.unique_consecutive(key, return_counts=True)
-    start = begin + size.cumsum(0) - size
-    positions = tuple(sorted({j for _, ((j, _), _) in wanted}))
-    where = RulesByConstant(positions, radix, keys.to(device), start.to(device), size.to(device))
-    return [n for _, n in keyed], where
+    for standing in shape.standings:
+        for row in templates:
+            for numbers in by_predicate:
+                offered = []
+                unbound = False
+                for n in numbers:
+                    template = row[n]
+                    if template is None or not standing.offers(rules[n]):
+                        continue
+                    unbound |= rules[n].offer is Offer.NEURAL and bool(template.bindings)
+                    offered.append((n, len(template.body)))
+                longest = max((length for _, length in offered), default=0)
+                lists.append(([n for n, _ in offered], longest, unbound))
+    return lists
 
 
 def _residuals(
