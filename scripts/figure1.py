@@ -20,7 +20,7 @@ from typing import Any
 
 from deepprooflog.errors import ProofLogError
 from deepprooflog.learn.run.settings import assignments
-from deepprooflog.recipes.graph.run import train
+from deepprooflog.recipes.graph import train
 
 KINDS = {"scalar": "clause", "term": "term", "goal": "goal"}
 FIGURES = ("mrr", "hits@1", "hits@3", "hits@10", "auc_pr")

@@ -176,7 +176,7 @@ def test_a_map_for_each_rule() -> None:
 
 
 def test_half_the_loss_is_the_embeddings() -> None:
-    """−log p − Σ log(1 − p') of embedding and system, halved."""
+    """−log p − Σ log(1 − p') of both, halved; without a grounding the system is the embedding."""
     model, graph = reasoner(0, 1, kind="sbr"), family()
     options = SystemOptions(negatives=4)
     objective = GroundObjective(model, graph, graph.train, options)
@@ -184,7 +184,8 @@ def test_half_the_loss_is_the_embeddings() -> None:
     drawn = training_negatives(graph, graph.train[:1], 4, 0, 0)
     scores = model(torch.from_numpy(np.concatenate([graph.train[:1], drawn.triples])))
     expected = 0.0
-    for p in (scores.embedding.tolist(), scores.value.tolist()):
+    rules, alone = scores.by_rules.tolist(), scores.embedding.tolist()
+    for p in (alone, [v or q for v, q in zip(rules, alone, strict=True)]):
         expected += 0.5 * (-math.log(p[0]) - sum(math.log(1 - q) for q in p[1:]))
     assert math.isclose(float(found), expected, rel_tol=1e-6)
 

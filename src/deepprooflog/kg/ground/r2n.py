@@ -2,8 +2,7 @@
 
     e(g) = MLP_rule(e(b₁), …, e(bₙ)),    e(a) = max(e₀(a), max_g e(g)),    v(g) = σ(u · e(g) + c)
 
-the maxima taken component by component. The offset c begins low, so that a body says little before
-it is trained.
+the maxima taken component by component. With its vector an atom gives its truth value.
 """
 
 from __future__ import annotations
@@ -15,9 +14,6 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from deepprooflog.kg.ground.system import AtomStates, GroundSystem, PerRule
-
-# The logit of a body's value at the start.
-INITIAL = -4.0
 
 
 class R2n(GroundSystem):
@@ -35,8 +31,6 @@ class R2n(GroundSystem):
         self.hidden = PerRule(rules, atoms * (size + 1), size)
         self.message = PerRule(rules, size, size)
         self.read = nn.Linear(size, 1)
-        with torch.no_grad():
-            self.read.bias.fill_(INITIAL)
 
     def bodies(
         self,

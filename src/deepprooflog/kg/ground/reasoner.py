@@ -38,6 +38,11 @@ class GroundScores:
     embedding: Float[Tensor, " n"]
     by_rules: Float[Tensor, " n"]  # 0 where there is no grounding
 
+    @property
+    def task(self) -> Float[Tensor, " n"]:
+        """What the groundings say, or the embedding where there are none."""
+        return torch.where(self.by_rules > 0, self.by_rules, self.embedding)
+
 
 class GroundReasoner(nn.Module):
     """An embedding and a system over the groundings that its rules have."""

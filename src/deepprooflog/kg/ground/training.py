@@ -1,8 +1,10 @@
 """Training of a system over ground rules, with the embedding that it reasons over.
 
-    loss = ½ cross-entropy(y, p_kge) + ½ cross-entropy(y, p)
+    loss = ½ cross-entropy(y, p_kge) + ½ cross-entropy(y, v)
 
-over positives and their sampled negatives. A positive that is a fact is in no body of its own.
+over positives and their sampled negatives, v being what the groundings say of a triple, or p_kge
+where it has none. The maximum of both, by which triples are ranked, would teach a system nothing
+wherever the embedding is the surer of the two. A positive that is a fact is in no body of its own.
 """
 
 from __future__ import annotations
@@ -99,7 +101,7 @@ class GroundObjective:
         scores, many = self.reasoner(triples), len(own)
         halves = [
             ranking_losses(p[:many], p[many:], origin, 1.0, 0.0)
-            for p in (scores.embedding, scores.value)
+            for p in (scores.embedding, scores.task)
         ]
         # Without groundings and with a fixed embedding a batch teaches nothing: a gradient of 0.
         nothing = 0.0 * next(self.reasoner.system.parameters(), halves[0]).sum()
