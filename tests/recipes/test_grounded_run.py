@@ -78,7 +78,10 @@ def test_a_run_is_evaluated_again_and_asked(run: Path) -> None:
     values = [one["probability"] for one in shown]
     assert values == sorted(values, reverse=True)
     assert all(v == max(a["by_proof"], a["prior"]) for v, a in zip(values, shown, strict=True))
-    assert open_grounded(run).query("gran(w3_2, w3_4)")[0].by_proof > 0
+    [told] = TASKS[TASK].explain(open_run(run), QueryOptions("gran(w3_2, w3_4)", proofs=2))
+    assert told.by_proof > 0 and told.proof is not None
+    told.proof.check()
+    assert open_grounded(run).explain("gran(w3_4, w3_2)")[0].proof is None
     assert kept["system"] in repr(load(run))
 
 
@@ -86,6 +89,8 @@ def test_what_a_run_cannot_do_is_told(run: Path) -> None:
     kind, folder = TASKS[TASK], open_run(run)
     with pytest.raises(DataError, match="asks for both"):
         kind.query(folder, QueryOptions("gran(X, Y)"))
+    with pytest.raises(DataError, match="is open"):
+        kind.explain(folder, QueryOptions("gran(X, w3_4)"))
     with pytest.raises(DataError, match="its own graph alone"):
         kind.evaluate(folder, EvaluateOptions(data="village"))
     with pytest.raises(DataError, match="has no proofs"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import load_prior
 from deepprooflog.kg.data.domains import Candidates
 from deepprooflog.kg.data.notice import plural
+from deepprooflog.kg.data.rules import Rules
 from deepprooflog.kg.data.snapshot import NAME, Snapshot
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.evaluate import Ranker
@@ -35,12 +36,14 @@ from deepprooflog.kg.learn.prior import find_prior
 from deepprooflog.kg.learn.setup import candidates_of, queries_to_rank, splits
 from deepprooflog.kg.model import sources_of_run
 from deepprooflog.kg.prove.answers import Answer, Answers, unknown
+from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.training import kept_sources, record_history
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.learn.run.progress import Progress
 from deepprooflog.learn.run.settings import build, settings
+from deepprooflog.score.scorer import Unit
 
 TASK = "groundings"
 # Triples grounded together.
@@ -53,6 +56,7 @@ class GroundedModel:
 
     options: GroundedOptions
     graph: Graph
+    rules: Rules
     candidates: Candidates
     reasoner: GroundReasoner
     prior: Belief  # the embedding as it was before the system was trained
@@ -123,6 +127,21 @@ class GroundedModel:
             )  # fmt: skip
         return Answers(text, tuple(answers), count, time.perf_counter() - began)
 
+    def explain(self, text: str, proofs: int = 3) -> Answers:
+        """How probable a triple is, with proofs by the same rules and depth.
+
+        They are not weighed: what a system makes of a grounding is no probability of a step.
+        """
+        question = read_question(self.graph, text)
+        if question.head is None or question.tail is None:
+            raise DataError(f"{text} is open", hint=f"query({text!r})")
+        found = self.query(text)
+        depth = self.options.ground.depth
+        proves = prover(self.graph, self.rules, policy=Unit(), nesting=depth)
+        row = [question.head, question.relation, question.tail]
+        shown = tuple(proves.proofs(row, proofs)) if proofs else ()
+        return replace(found, answers=(replace(found[0], proofs=shown),))
+
 
 def train_grounded(
     options: GroundedOptions,
@@ -164,7 +183,7 @@ def train_grounded(
             "device": str(find_device(options.device)), "torch": torch.__version__,
         }  # fmt: skip
     run.write_json("result.json", result)
-    return GroundedModel(options, kept.graph, model.candidates, model.reasoner, model.prior, result)
+    return replace(model, result=result)
 
 
 def validation(
@@ -213,4 +232,4 @@ def _model(
     system = make_system(options.system, grounder, prior.kge.entity.shape[1]).to(device)
     reasoner = GroundReasoner(copy.deepcopy(prior), system, grounder)
     candidates = candidates_of(options, graph, kept.domains)
-    return GroundedModel(options, graph, candidates, reasoner, prior, result or {})
+    return GroundedModel(options, graph, kept.rules, candidates, reasoner, prior, result or {})

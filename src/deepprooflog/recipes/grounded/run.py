@@ -87,9 +87,10 @@ def query(run: RunFolder, asked: QueryOptions) -> Answers:
 
 
 def explain(run: RunFolder, asked: QueryOptions) -> Answers:
-    """How much of a triple's score the groundings give."""
+    """How much of a triple's score the groundings give, and proofs by the same rules."""
     assert asked.query is not None
-    return query(run, asked)
+    model = open_grounded(run, device=asked.device, data=asked.data)
+    return model.explain(asked.query, asked.proofs)
 
 
 def summary(result: Mapping[str, Any]) -> str:
