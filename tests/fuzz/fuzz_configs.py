@@ -16,7 +16,7 @@ from deepprooflog.errors import ProofLogError
 from deepprooflog.learn.run.options import option_fields, sections
 from deepprooflog.learn.run.settings import assignments
 from deepprooflog.recipes.begin import begin
-from deepprooflog.recipes.recipe import read_recipe, shipped
+from deepprooflog.recipes.recipe import read_recipe, resolve_options, shipped
 from deepprooflog.recipes.tasks import TASKS
 from fuzz.damage import damaged
 from fuzz.rounds import Rounds, Tally
@@ -62,17 +62,17 @@ Absurd = tuple[str, Callable[[], object]]
 
 def resolved(name: str, given: dict[str, Any]) -> object:
     """The options of a recipe under these settings."""
-    from deepprooflog.recipes import graph as kg_options
     from deepprooflog.recipes.addition import options as addition_options
 
     recipe = read_recipe(name)
-    resolve = {"kg": kg_options.resolve, "mnist-addition": addition_options.resolve}
-    return resolve[recipe.task](recipe, given)
+    if recipe.task == "mnist-addition":
+        return addition_options.resolve(recipe, given)
+    return resolve_options(TASKS[recipe.task].options, recipe, given)
 
 
 def _names(options: Any) -> list[str]:
     """Keys, sections and names that options had before."""
-    return [*option_fields(options), *sections(options), *options.OLD_NAMES]
+    return [*option_fields(options), *sections(options), *getattr(options, "OLD_NAMES", ())]
 
 
 def _option(draw: random.Random, base: Path) -> Absurd:

@@ -21,9 +21,10 @@ LEAST = 0.001  # of a fact that a rule has to add
 
 
 def covering(reader: BodyReader, rules: WeighedRules, most: int, seed: int = 0) -> list[Rule]:
-    """At most so many rules of a relation, in the order they were chosen."""
-    chosen = cover(rules.weight, predicted(reader, rules, seed), most)
-    return [rules.rules[number] for number in chosen]
+    """At most so many rules of a relation, in the order they were chosen; of equals the shorter."""
+    order = np.argsort([len(rule.clause.body) for rule in rules.rules], kind="stable")
+    chosen = cover(rules.weight[order], predicted(reader, rules, seed)[order], most)
+    return [rules.rules[order[number]] for number in chosen]
 
 
 def predicted(

@@ -55,7 +55,7 @@ def rule_rows(graph: Graph, rules: Sequence[Rule], prover: Prover | None = None)
     >>> from deepprooflog.kg.data.triples import graph_of
     >>> rows = [("a", "q", "b"), ("a", "p", "b"), ("c", "q", "d")]
     >>> graph = graph_of(rows, valid=[("c", "p", "d")])
-    >>> (row,) = rule_rows(graph, parse_rules("p(X,Y) :- q(X,Y)."))
+    >>> (row,) = rule_rows(graph, parse_rules("p(X,Y) :- q(X,Y).").rules)
     >>> row.support, row.predictions, row.right, row.wrong, row.example
     (1, 2, 1, 0, 'p(a,b)')
     """
