@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deepprooflog.errors import DataError, SyntaxProblem
 from deepprooflog.kg.data.rule_counts import RuleCounts
 from deepprooflog.kg.data.rule_formats import parse
-from deepprooflog.kg.data.rule_writing import FORMS, rules_text, write_rules
+from deepprooflog.kg.data.rule_writing import CONTROL, FORMS, rules_text, write_rules
 from deepprooflog.kg.data.rules import Rule, parse_rules, read_rules
 from deepprooflog.logic.clause import Clause, abstract
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var
@@ -77,7 +77,7 @@ def rules(draw: st.DrawFn) -> list[Rule]:
         argument = st.one_of(st.sampled_from(variables), CONSTANTS)
         atom = st.builds(
             lambda name, x, y: Struct(Functor(name, 2), (x, y)),
-            NAMES.filter(lambda name: name not in ("=", ":-", "->")),
+            NAMES.filter(lambda name: name not in ("=", ":-", *CONTROL)),
             argument,
             argument,
         )
@@ -94,6 +94,16 @@ def rules(draw: st.DrawFn) -> list[Rule]:
             counts = RuleCounts(support, size, size, draw(st.integers(support, 10**6)))
         found.append(Rule(clause, f"r{number}", weight, counts))
     return found
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_a_relation_that_a_program_would_read_otherwise_is_refused(name: str) -> None:
+    x = Var("X")
+    body = Struct(Functor(name, 2), (x, x))
+    head, atom = (abstract(t, {x: 0}) for t in (Struct(Functor("r", 2), (x, x)), body))
+    assert type(head) is Struct
+    with pytest.raises(DataError, match="no relation in a program"):
+        rules_text([Rule(Clause(head, (atom,), 1, names=("X",)), "r0", 1.0)])
 
 
 @pytest.mark.parametrize("form", FORMS)

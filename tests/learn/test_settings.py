@@ -140,7 +140,7 @@ def test_one_option_by_two_names_is_refused() -> None:
         ("ppo.clp", "ppo.clip"),
         ("prior_margn", "prior.margin"),
         ("exact.seed", "seed"),
-        ("validate_every", "exact.validate_every or ppo.validate_every or prior.validate_every"),
+        ("validate_every", "prior.validate_every or exact.validate_every or ppo.validate_every"),
         ("held-out", "evaluation.validation_share"),
         ("exact", "exact.steps or exact.batch or exact.negatives …"),
         ("quux", "dprl train RECIPE --set help"),

@@ -10,6 +10,7 @@ import deepprooflog as dpl
 from deepprooflog.kg.learn.learners import LEARNERS
 from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.learn.policies import POLICIES
+from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.learn.run.settings import described
 
 TRIPLES = [(f"a{i}", "good", f"b{i}") for i in range(8)]
@@ -43,4 +44,4 @@ def test_the_tables_are_the_choices() -> None:
     """`--set help` shows what the tables hold; who adds a line to one adds a choice."""
     shown = described(GraphOptions)
     assert "|".join(POLICIES) in shown
-    assert "|".join(["auto", *LEARNERS, "none"]) in shown
+    assert "|".join(["auto", *LEARNERS, WALKS, "none"]) in shown

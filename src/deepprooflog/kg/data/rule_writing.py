@@ -26,6 +26,7 @@ from deepprooflog.syntax.writer import write_term
 
 FORMS = ("program", "anyburl", "pyclause", "amie", "arrow")
 OTHERS = "ABCDEFGHIJKLMNOPQRSTUVW"
+CONTROL = (",", ";", "->", "|")
 BARE = "(),'\" \t"
 HINT = "form='program', which can say everything"
 
@@ -61,6 +62,10 @@ def rules_text(rules: Iterable[Rule], form: str = "program", title: str = "") ->
 
 
 def _program_lines(rule: Rule, labelled: bool) -> list[str]:
+    for term in rule.clause.body:
+        if type(term) is Struct and term.functor.name in CONTROL:
+            hint = "another name for the relation"
+            raise DataError(f"{rule}: {term.functor.name} is no relation in a program", hint=hint)
     if not 0 <= rule.weight <= 1:
         hint = "form='arrow', or weights from 0 to 1"
         raise DataError(f"the weight {rule.weight} of {rule} is no label", hint=hint)
