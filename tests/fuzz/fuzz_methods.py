@@ -19,7 +19,7 @@ from deepprooflog.infer.method import Method
 from fuzz.rounds import Rounds, Tally
 
 PROMISE = "every method gives one value, every question reads one budget alike"
-QUICK = 12
+QUICK = 6
 
 FEW = dpl.Budget(max_goals=600)
 MANY = dpl.Budget(max_goals=6_000)

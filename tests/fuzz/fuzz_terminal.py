@@ -18,7 +18,7 @@ from deepprooflog.cli import main
 from fuzz.rounds import Rounds, Tally
 
 PROMISE = "no control character that came from outside reaches a terminal"
-QUICK = 120
+QUICK = 60
 
 STEERING = [
     "\x1b[31m", "\x1b]0;title\x07", "\x1b[2J\x1b[H", "\x07", "\x08", "\r", "\x00", "\x0b", "\x0c",

@@ -15,7 +15,7 @@ from programs.stochastic import SlpCase, slp_cases
 
 pytest.importorskip("problog", reason="problog is not installed")
 
-PROGRAMS = 110
+PROGRAMS = 80
 
 
 def _instance(query: Atom, values: tuple[str, ...]) -> str:
@@ -55,5 +55,5 @@ def test_random_slps(record_property: Record) -> None:
     compare()
     record_property("cases", len(programs))
     print(f"{len(programs)} programs, {compared[0]} queries, {compared[1]} answers compared")
-    assert len(programs) >= 70
-    assert compared[1] >= 150
+    assert len(programs) >= 50
+    assert compared[1] >= 100
