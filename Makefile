@@ -25,7 +25,7 @@ help:
 	@echo "                    on Linux without a GPU: a torch of 200 MB instead of gigabytes"
 
 demo: $(STAMP)
-	$(BIN)/python -m deepprooflog.demo
+	$(BIN)/python -m deepprooflog demo
 
 test: tools lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal

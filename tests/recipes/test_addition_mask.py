@@ -62,7 +62,8 @@ def test_exactly_the_prefixes_that_can_be_completed(n: int, every: int) -> None:
         assert len(found) == min(total, 10**n - 1) - max(0, total - 10**n + 1) + 1
         kept += len(found)
     # The listing in the paper keeps 5,500 of the 10,000 sequences at n = 2.
-    assert kept == 100**n or every > 1
+    if every == 1:
+        assert kept == 100**n
 
 
 def test_a_mask_is_computed_once() -> None:

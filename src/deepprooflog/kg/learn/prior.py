@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -120,8 +119,7 @@ def train_prior(
     if not own.steps:
         first, choice = PriorSearch(own, graph, training, folder).run()
         own = choice.best.options
-        if progress:
-            print(choice, file=sys.stderr)
+        warnings.warn(str(choice), Notice, stacklevel=2)
     members = [] if first is None else [first]
     for number in range(len(members), own.members):
         members.append(training.member(own, number))

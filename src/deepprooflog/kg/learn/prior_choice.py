@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -57,11 +57,6 @@ class PriorTrial:
     def varied(self) -> tuple[str, ...]:
         """The options in which trials differ."""
         return ("dimension", *BY_NAME[self.options.kind].regularizers, "steps")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain Python, as result.json has it."""
-        own = {name: getattr(self.options, name) for name in self.varied}
-        return {**own, "mrr": round(self.mrr, 6), "seconds": round(self.seconds, 3)}
 
 
 @dataclass(frozen=True)
