@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from deepprooflog.errors import Notice, ProgramError
 from deepprooflog.logic.clause import Place
+from deepprooflog.logic.neighbours import directive_hint
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, deref, functor_of
 from deepprooflog.syntax.writer import write_term
 
@@ -77,7 +78,8 @@ def notice(directive: Term) -> str | None:
     if functor is None or functor.name not in IGNORED:
         names = ", ".join(sorted(n for n in IGNORED | {"dynamic", "table"} if n.isidentifier()))
         why = "is not known, and loading a program runs no goals"
-        _refuse(directive, why, f"ask for a goal as a query; directives are {names}")
+        hint = directive_hint(directive) or f"ask for a goal as a query; directives are {names}"
+        _refuse(directive, why, hint)
     if functor.name in SILENT:
         return None
     if functor is _FLAG:

@@ -13,6 +13,8 @@ from typing import NoReturn
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.clause import Bernoulli, Constant, Label, Neural, Trainable
+from deepprooflog.logic.index import first_level
+from deepprooflog.logic.neighbours import label_hint
 from deepprooflog.syntax.numerals import approximation
 from deepprooflog.syntax.terms import (
     NIL,
@@ -66,7 +68,9 @@ def parse_label(term: Term) -> Label:
         return Trainable(None if type(inner) is Var else _probability(inner))
     if type(term) is Struct and term.functor is CHOICE:
         net, inputs, output, domain = term.args
-        return Neural(_network(net), _inputs(inputs), output, _domain(domain))
+        values = _domain(domain)
+        _check_output(output, values)
+        return Neural(_network(net), _inputs(inputs), output, values)
     if type(term) is Struct and term.functor is BERNOULLI:
         net, inputs = term.args
         return Bernoulli(_network(net), _inputs(inputs))
@@ -141,7 +145,8 @@ class _Expression:
     def _refuse(self) -> NoReturn:
         raise ProgramError(
             f"{write_term(self.term)} is not a label",
-            hint="a label is a constant such as 0.3, 1/6 or 1/10^400, t(0.3), "
+            hint=label_hint(self.term)
+            or "a label is a constant such as 0.3, 1/6 or 1/10^400, t(0.3), "
             "nn(net, [X], Y, 0..9) or nn(net, [X])",
         )
 
@@ -167,6 +172,16 @@ def _inputs(term: Term) -> tuple[Term, ...]:
     return inputs
 
 
+def _check_output(output: Term, values: tuple[Term, ...]) -> None:
+    """Refuse an output that no value can be, such as `[Y]` for the domain [digit]."""
+    shape = first_level(output)
+    if shape is not None and not any(first_level(value) in (shape, None) for value in values):
+        raise ProgramError(
+            f"no value of the network's domain matches the output {write_term(output)}",
+            hint="one variable and the values themselves: nn(net, [X], Y, 0..9) :: p(X, Y).",
+        )
+
+
 def _domain(term: Term) -> tuple[Term, ...]:
     term = deref(term)
     if type(term) is Struct and term.functor is RANGE:
@@ -181,7 +196,8 @@ def _domain(term: Term) -> tuple[Term, ...]:
     values = tuple(iter_list(term))
     if not values or list_tail(term) is not NIL:
         raise ProgramError(
-            f"a network's domain must be a range such as 0..9 or a list, not {write_term(term)}"
+            f"a network's domain must be a range such as 0..9 or a list, not {write_term(term)}",
+            hint="write the values themselves: nn(net, [X], Y, 0..9) or nn(net, [X], Y, [yes, no])",
         )
     if len(set(values)) < len(values):
         raise ProgramError(f"the domain {write_term(term)} holds a value twice")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deepprooflog.errors import ProgramError
+from deepprooflog.errors import Notice, ProgramError, SyntaxProblem
 from deepprooflog.logic.body import CUT, DISJUNCTION, conjuncts, converted, has_nested_cut
 from deepprooflog.logic.builtins import PROTECTED
 from deepprooflog.logic.clause import (
@@ -21,6 +22,7 @@ from deepprooflog.logic.clause import (
 from deepprooflog.logic.directives import announce
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.labels import parse_label
+from deepprooflog.logic.neighbours import notices, several_heads, syntax_hint
 from deepprooflog.logic.program import Predicate, PredicateKind, kind_of
 from deepprooflog.syntax.dcg import translate
 from deepprooflog.syntax.operators import Operators
@@ -72,7 +74,7 @@ def load(text: str, file: str) -> Loaded:
     flags = Flags()
     tabled: dict[Functor, Place] = {}
     lines: list[str] | None = None
-    for item in read_program(text, file, operators, flags=flags):
+    for item in _items(text, file, operators, flags):
         if type(item) is Fact:
             _entries(entries, item.functor, file).add_fact(item.args, item.line)
             continue
@@ -89,7 +91,17 @@ def load(text: str, file: str) -> Loaded:
     for functor, found in entries.items():
         _check_name(functor, found)
         predicates[functor] = _predicate(functor, found)
+    for notice in notices(predicates):
+        warnings.warn(notice, Notice, stacklevel=2)
     return Loaded(predicates, operators, flags, tabled)
+
+
+def _items(text: str, file: str, operators: Operators, flags: Flags) -> Iterator[Fact | ReadTerm]:
+    try:
+        yield from read_program(text, file, operators, flags=flags)
+    except SyntaxProblem as e:
+        e.hint = e.hint or syntax_hint(e.text)
+        raise
 
 
 def _entries(entries: dict[Functor, Entries], functor: Functor, file: str) -> Entries:
@@ -130,7 +142,7 @@ def make_clause(
     if type(term) is Struct and term.functor is NECK:
         head, body = deref(term.args[0]), deref(term.args[1])
     if type(head) is Struct and head.functor is DISJUNCTION:
-        raise _several_heads(head)
+        raise several_heads(head, None if body is TRUE else body)
     label: Label | None = None
     if type(head) is Struct and head.functor is LABEL:
         label = parse_label(head.args[0])
@@ -152,28 +164,6 @@ def make_clause(
     by_var = {v: n for n, v in (variables or {}).items()}
     names = tuple(by_var.get(v, "_") for v in numbers)
     return Clause(numbered, atoms, len(numbers), label, place, names)
-
-
-def _several_heads(head: Struct) -> ProgramError:
-    """The error of a clause with alternatives in its head."""
-    parts: list[Term] = []
-    todo: list[Term] = [head]
-    while todo:
-        part = deref(todo.pop())
-        if type(part) is Struct and part.functor is DISJUNCTION:
-            todo.extend(reversed(part.args))
-        else:
-            parts.append(part)
-    labelled = [p.args for p in parts if type(p) is Struct and p.functor is LABEL]
-    if len(labelled) < len(parts):
-        return ProgramError(
-            "a clause has one head, not several alternatives", hint="a clause for each of them"
-        )
-    one = " ".join(f"{write_term(p, priority=989)} :: x({write_term(h)})." for p, h in labelled)
-    return ProgramError(
-        "an annotated disjunction: alternatives in the head of a clause are not read",
-        hint=f"the clauses of one labelled predicate exclude each other:  {one}",
-    )
 
 
 def _number_label(label: Label, numbers: dict[Var, int]) -> Label:
