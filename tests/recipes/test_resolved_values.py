@@ -44,7 +44,12 @@ NOW = {"kg": {"prior_steps": 0}, "countries-s3": {"prior_steps": 0}}
 """Where no prior is stated, one is chosen on validation."""
 
 FAMILY = ("complex", "transe", "distmult", "sbr", "dcr", "r2n")
-NEWER = {"walks", *(f"family-{kind}" for kind in FAMILY)}
+GRAIL = (f"grail-{graph}-{size}" for graph in ("wn18rr", "fb237") for size in ("v1", "v2"))
+STANDARD = (f"{graph}-{by}" for graph in ("wn18rr", "fb15k237") for by in ("walks", "everything"))
+NEWER = {
+    "walks", "umls-walks", "family-mined",
+    *(f"family-{kind}" for kind in FAMILY), *GRAIL, *STANDARD,
+}  # fmt: skip
 """Recipes that came after the sections."""
 
 

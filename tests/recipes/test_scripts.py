@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +13,8 @@ import torch
 from deepprooflog.kg.data.rules import parse_rules
 from deepprooflog.kg.data.triples import graph_of
 from deepprooflog.kg.ground.backward import Grounder
+from deepprooflog.logic.program import Program
+from deepprooflog.syntax.reader import read_term
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -20,6 +23,8 @@ def script(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up.
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -45,7 +50,19 @@ def test_groundings_are_counted_once() -> None:
     assert script("groundings").count_distinct(rounds) == 2
 
 
-@pytest.mark.parametrize("name", ["figure1", "groundings"])
+def test_a_walk_is_files_in_the_order_of_their_first_call() -> None:
+    """Reading a term stays within syntax; reading a program goes to logic and back."""
+    walk = script("query_walk")
+    term = walk.traced(lambda: read_term("p(a)", end_optional=True))
+    assert next(iter(term.files)) == "syntax/reader.py"
+    assert term.crossings == 0
+    assert "read_term" in term.files["syntax/reader.py"]
+    program = walk.traced(lambda: Program("p(a)."))
+    assert [walk.package_of(file) for file in program.files][:2] == ["logic", "logic"]
+    assert program.crossings == str(program).count("│") >= 2
+
+
+@pytest.mark.parametrize("name", ["figure1", "groundings", "query_walk"])
 def test_a_script_says_what_it_does(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

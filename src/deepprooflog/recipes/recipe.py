@@ -2,7 +2,10 @@
 
     [reported]    what the paper gives: `source` and figures, or `none`, the reason why it has none
     [measured]    what this recipe gave: `command`, `seeds`, `device`, `seconds` and figures, each
-                  { mean, spread } or { mean } of a single run; or `none`
+                  { mean, spread } or { mean } of a single run; or `none`. Beside them `protocol`,
+                  `note`, and figures of a part alone: `prior.mrr`, `belief.mrr`, `proofs.mrr`
+    [[published]] what others give for the same question: `source` and figures
+    [[row]]       the same recipe measured otherwise: `name`, `reported`, `measured`, `published`
 
 Figures that belong to a case are its own `reported` and `measured`.
 """
@@ -33,6 +36,8 @@ class Recipe:
     cases: tuple[Mapping[str, Any], ...]
     reported: Mapping[str, Any]
     measured: Mapping[str, Any]
+    published: tuple[Mapping[str, Any], ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()
 
     def case(self, method: object, n: object) -> Mapping[str, Any]:
         """The case of a method with the largest n that is not above this one; empty if none."""
@@ -65,6 +70,9 @@ SOURCES: dict[str, dict[str, type]] = {
     "measured": {"command": str, "seeds": list, "device": str},
 }
 """What a block of results must say of where its figures come from."""
+WORDS = ("none", "protocol", "note", "seconds")
+PARTS = ("prior", "belief", "proofs")
+"""What may be measured alone beside the whole."""
 
 
 def shipped() -> list[str]:
@@ -115,9 +123,33 @@ def _recipe(name: str, file: str, text: str) -> Recipe:
             raise DataError("every [[case]] has a method and an n", file=file)
     for block in SOURCES:
         _check_results(block, table.get(block), [c[block] for c in cases if block in c], file)
+    rows = table.get("row", [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DataError("[[row]] is a list of tables", file=file)
+    for row in rows:
+        if not isinstance(row.get("name"), str):
+            raise DataError("every [[row]] has a name", file=file)
+        for block in SOURCES:
+            _check_results(block, row.get(block), [], file)
+        _check_published(row.get("published", []), file)
+    published = table.get("published", [])
+    _check_published(published, file)
     about, reported = str(table.get("about", "")), table.get("reported", {})
     measured = table.get("measured", {})
-    return Recipe(name, file, task, about, options, tuple(cases), reported, measured)
+    return Recipe(
+        name, file, task, about, options, tuple(cases), reported, measured, tuple(published),
+        tuple(rows),
+    )  # fmt: skip
+
+
+def _check_published(published: object, file: str) -> None:
+    """Each says whose figures they are, and its figures are numbers."""
+    if not isinstance(published, list):
+        raise DataError("[[published]] is a list of tables", file=file)
+    for each in published:
+        if not isinstance(each, dict) or not isinstance(each.get("source"), str):
+            raise DataError("every [[published]] has a source", file=file)
+        _check_figures("reported", each, file)
 
 
 def _check_results(block: str, results: object, of_cases: list[object], file: str) -> None:
@@ -144,7 +176,10 @@ def _check_results(block: str, results: object, of_cases: list[object], file: st
 
 def _check_figures(block: str, results: Mapping[str, Any], file: str) -> None:
     for key, value in results.items():
-        if key in ("none", *SOURCES[block]) or key == "seconds":
+        if key in (*WORDS, *SOURCES[block]):
+            continue
+        if block == "measured" and key in PARTS and isinstance(value, dict):
+            _check_figures(block, value, file)
             continue
         numbers = value.values() if isinstance(value, dict) else [value]
         known = not isinstance(value, dict) or {"mean"} <= value.keys() <= {"mean", "spread"}
