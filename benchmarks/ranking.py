@@ -29,7 +29,8 @@ from deepprooflog.kg.belief.calibration import Calibration
 from deepprooflog.kg.belief.evidence import Evidence
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.rules import read_rules
-from deepprooflog.kg.data.triples import SIDES, Graph, column
+from deepprooflog.kg.data.triple_set import column
+from deepprooflog.kg.data.triples import SIDES, Graph
 from deepprooflog.kg.evaluation.ranking import rank
 from deepprooflog.kg.evaluation.scores import CountedLists, CountedScore, counted_score
 from deepprooflog.kg.kge.complex import ComplEx

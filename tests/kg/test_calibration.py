@@ -8,7 +8,7 @@ from torch import Tensor
 
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.belief.calibration import Calibration, calibrate, fit_platt
-from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.kge.negatives import uniform_corruptions
 from deepprooflog.kg.kge.rotate import RotatE
 
@@ -131,7 +131,7 @@ def test_an_embedding_is_calibrated_on_filtered_corruptions() -> None:
     torch.manual_seed(0)
     model = RotatE(12, 2, 4, margin=3.0)
     triples = torch.stack([torch.randint(n, (40,)) for n in (12, 2, 12)], 1)
-    known = KnownTriples.of(triples, entities=12, relations=2)
+    known = TripleSet.of(triples, entities=12)
     found = calibrate(model, triples[:10], known, base_rate=0.3, negatives=20, seed=5)
     facts = {tuple(row) for row in triples.tolist()}
     drawn = uniform_corruptions(triples[:10], 12, 20, seed=5)
@@ -160,7 +160,7 @@ def test_bad_input_is_named() -> None:
         Calibration(torch.ones(1), torch.zeros(1), 0.5).at(1.0)
     model = RotatE(3, 1, 2)
     every = torch.cartesian_prod(torch.arange(3), torch.arange(1), torch.arange(3))
-    known = KnownTriples.of(every, entities=3, relations=1)
+    known = TripleSet.of(every, entities=3)
     with pytest.raises(DataError, match="every corruption drawn is a known triple"):
         calibrate(model, every, known)
     with pytest.raises(DataError, match="no validation triples"):

@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepprooflog.errors import DataError
-from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.kge.complex import ComplEx, one_against_all
 from deepprooflog.kg.kge.loss import adversarial_loss, subsampling_weights
 from deepprooflog.kg.kge.negatives import CorruptedSide, corrupted_sides, known_negatives
@@ -75,7 +74,7 @@ def test_known_corruptions_are_left_out(tails: bool) -> None:
     """The loss is that of the other negatives alone; 0 and flat where none is left."""
     torch.manual_seed(0)
     model = RotatE(5, 2, 3, margin=2.0).double()
-    known = KnownTriples.of(TRIPLES, entities=5, relations=2)
+    known = TripleSet.of(TRIPLES, entities=5)
     negatives = torch.tensor([[1, 0, 2], [3, 2, 1], [0, 4, 4], [4, 1, 0]])
     side = CorruptedSide(tails, TRIPLES[:, None], negatives)
     mask = known_negatives(known, side)
@@ -163,21 +162,3 @@ def test_subsampling_weights() -> None:
     triples = torch.tensor([[0, 0, 1], [0, 0, 2], [3, 0, 2], [0, 1, 2]])
     raw = torch.tensor([3.0, 4.0, 3.0, 2.0]).rsqrt()
     torch.testing.assert_close(subsampling_weights(triples, 2), raw / raw.mean())
-
-
-def test_known_triples() -> None:
-    """Membership by a set, over all triples of a small graph."""
-    torch.manual_seed(0)
-    triples = torch.stack([torch.randint(n, (40,)) for n in (6, 3, 6)], 1)
-    known = KnownTriples.of(triples, entities=6, relations=3)
-    facts = {tuple(row) for row in triples.tolist()}
-    every = torch.cartesian_prod(torch.arange(6), torch.arange(3), torch.arange(6))
-    found = known.holds(*every.unbind(1)).tolist()
-    assert found == [tuple(row) in facts for row in every.tolist()]
-    empty = KnownTriples.of(triples[:0], entities=6, relations=3)
-    assert not empty.holds(*every.unbind(1)).any()
-
-
-def test_a_number_out_of_range_is_named() -> None:
-    with pytest.raises(DataError, match="triple 1 has relation 2, but there are 2"):
-        KnownTriples.of(torch.tensor([[0, 0, 1], [0, 2, 1]]), entities=3, relations=2)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.belief.calibration import Calibration
 from deepprooflog.kg.belief.prior import as_belief, load_prior, save_prior
-from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.data.triples import graph_of
 from deepprooflog.kg.kge.joined import joined
 from deepprooflog.kg.kge.kge import Kge, beside, conjugate, rows
@@ -50,7 +50,7 @@ class RealDiagonal(Kge):
         return query @ entity.mT
 
     def objective(
-        self, options: KgeOptions, known: KnownTriples
+        self, options: KgeOptions, known: TripleSet[Tensor]
     ) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
         return adversarial_objective(self, options, known)
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.kge.distmult import DistMult, one_against_all_real
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.options import KgeOptions
@@ -243,4 +243,4 @@ def test_filtering_uses_the_training_triples() -> None:
     losses = objective(model, every, options)(torch.arange(16)).detach()
     scores = model.score(*every.unbind(1)).detach()
     torch.testing.assert_close(losses, -torch.log(torch.sigmoid(scores)) / 2)
-    assert KnownTriples.of(every, entities=4, relations=1).holds(*every.unbind(1)).all()
+    assert TripleSet.of(every, entities=4).holds(*every.unbind(1)).all()

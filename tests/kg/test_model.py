@@ -132,7 +132,7 @@ def test_a_file_of_triples_without_splits(tmp_path: Path) -> None:
     path.write_text("".join(f"{h}\t{r}\t{t}\n" for h, r, t in [*PARENTS, *GRANS]))
     graph = dpl.kg.load(path)
     assert (len(graph.train), len(graph.valid), len(graph.test)) == (26, 0, 0)
-    with pytest.warns(Notice, match="3 of train are held out"):
+    with pytest.warns(Notice, match="of people are held out: 3 as validation"):
         trained = dpl.kg.train(graph, RULES, prior="none", **SMALL)  # type: ignore[arg-type]
     assert len(trained.graph.valid) == 3
     with pytest.raises(DataError, match="no test triples"):

@@ -12,7 +12,8 @@ from scipy.stats import chisquare
 from deepprooflog.kg.data.domains import Candidates
 from deepprooflog.kg.data.draw import ABSENT
 from deepprooflog.kg.data.folder import read_graph
-from deepprooflog.kg.data.triples import SIDES, SPLITS, Graph, Side, graph_of
+from deepprooflog.kg.data.triple_set import Side
+from deepprooflog.kg.data.triples import SIDES, SPLITS, Graph, graph_of
 from deepprooflog.kg.kge.negatives import all_candidates, corruptions, training_negatives
 
 

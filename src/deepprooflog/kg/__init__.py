@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import calibrate_belief as calibrate
-from deepprooflog.kg.data.folder import load_graph as load
+from deepprooflog.kg.data.load import load_graph as load
 from deepprooflog.kg.data.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.figures import figures

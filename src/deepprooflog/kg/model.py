@@ -35,7 +35,7 @@ from deepprooflog.kg.learn.setup import (
     theory_of,
     untrained_policy,
 )
-from deepprooflog.kg.prove.answers import Answer, Answers, answer, scored
+from deepprooflog.kg.prove.answers import Answer, Answers, answer, from_rdf, scored
 from deepprooflog.kg.prove.build import with_graph
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import read_question
@@ -98,8 +98,10 @@ class GraphModel:
         """
         question = read_question(self.graph, text)
         if self.walks is not None:
-            return self.walks.answer(question, top=top, proofs=proofs, new=new)
-        return answer(self.prover, self.graph, question, top=top, proofs=proofs, new=new)
+            found = self.walks.answer(question, top=top, proofs=proofs, new=new)
+        else:
+            found = answer(self.prover, self.graph, question, top=top, proofs=proofs, new=new)
+        return found if self.graph.rdf is None else from_rdf(found, self.graph.rdf)
 
     def explain(self, text: str, proofs: int = 3) -> Answer:
         """How probable a triple is, and the proofs behind it."""

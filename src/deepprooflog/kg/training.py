@@ -14,8 +14,8 @@ import torch
 from deepprooflog.data.places import is_file
 from deepprooflog.device import find_device, threads
 from deepprooflog.errors import DataError, Notice
-from deepprooflog.kg.data.folder import load_graph
-from deepprooflog.kg.data.held_out import hold_out
+from deepprooflog.kg.data.held_out import with_splits
+from deepprooflog.kg.data.load import GraphLike, load_graph
 from deepprooflog.kg.data.rules import MINED, Rules, parse_rules, read_rules
 from deepprooflog.kg.data.snapshot import (
     NAME,
@@ -26,8 +26,9 @@ from deepprooflog.kg.data.snapshot import (
 )
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.figures import WATCHED
+from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.learn.mined import mined_rules
-from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions
+from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions, SharedOptions
 from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
 from deepprooflog.kg.learn.prior import find_prior, other_prior
 from deepprooflog.kg.learn.setup import make_prover, read_sources, rules_path, theory_of
@@ -41,11 +42,10 @@ from deepprooflog.learn.run.settings import as_tables, build, settings
 
 # Rules that stand deeper inside one another than this are looked at before anything is trained.
 USUAL_NESTING = 3
-HELD_OUT = 0.1
 
 
 def train_graph(
-    graph: Graph | str | Path,
+    graph: Graph | GraphLike,
     rules: Rules | str | Path | None = None,
     prior: str | Mapping[str, object] = "complex",
     learner: str = "exact",
@@ -74,13 +74,9 @@ def train_graph(
     given = {"data": own.name if own.folder is None else str(own.folder), **options}
     given |= {"prior": prior, "learner": learner, "seed": seed}
     asked = build(GraphOptions, settings(GraphOptions, given, "train"))
-    if not len(own.valid):
-        own = hold_out(own, HELD_OUT, seed)
-        warnings.warn(
-            f"{own.name} has no validation triples: {len(own.valid)} of train are held out as such",
-            Notice,
-            stacklevel=2,
-        )
+    own, told = with_splits(own, seed, test=out is not None)
+    if told:
+        warnings.warn(told, Notice, stacklevel=2)
     chosen, path = _rules(
         own, NO_RULES if rules is None and learner == WALKS else rules, asked, progress
     )
@@ -162,24 +158,36 @@ def train_model(
         model = GraphModel(options, kept, theory, prover.eval(), walks)
         if run is None:
             return model
-        if learned is not None:
-            record_history(run, learned, options.watch)
-        trained = time.perf_counter() - began
-        result = {
+        about = {
             "recipe": recipe, "task": TASK, "data": theory.graph.name, "seed": options.seed,
             "learner": learner, "goals_a_query": round(size, 1), "nesting": prover.database.nesting,
             "prior": options.prior.kind, "rules": len(theory.rules),
-            "best_step": None if learned is None else learned.best_step,
-            "validation": None if learned is None else round(learned.best, 6),
-            "test": model.evaluate(progress=progress).to_dict(),
-            "seconds": {
-                "prior": round(prior_seconds, 3), "train": round(trained, 3),
-                "total": round(time.perf_counter() - began, 3),
-            },
-            "device": str(find_device(options.device)), "torch": torch.__version__,
         }  # fmt: skip
+        trained = {"prior": prior_seconds, "train": time.perf_counter() - began}
+        test = model.evaluate(progress=progress)
+        seconds = {**trained, "total": time.perf_counter() - began}
+    return replace(model, result=write_result(run, options, about, learned, test, seconds))
+
+
+def write_result(
+    run: RunFolder,
+    options: SharedOptions,
+    about: Mapping[str, object],
+    learned: Learned | None,
+    test: Figures,
+    seconds: Mapping[str, float],
+) -> dict[str, object]:
+    """Write the record and the history of a run; `about` is what was trained."""
+    if learned is not None:
+        _record_history(run, learned, options.watch)
+    result = {
+        **about, "best_step": None if learned is None else learned.best_step,
+        "validation": None if learned is None else round(learned.best, 6),
+        "test": test.to_dict(), "seconds": {key: round(s, 3) for key, s in seconds.items()},
+        "device": str(find_device(options.device)), "torch": torch.__version__,
+    }  # fmt: skip
     run.write_json("result.json", result)
-    return replace(model, result=result)
+    return result
 
 
 def kept_sources(path: Path, sources: Callable[[], Snapshot]) -> Snapshot:
@@ -191,7 +199,7 @@ def kept_sources(path: Path, sources: Callable[[], Snapshot]) -> Snapshot:
     return kept
 
 
-def record_history(run: RunFolder, learned: Learned, watch: str) -> None:
+def _record_history(run: RunFolder, learned: Learned, watch: str) -> None:
     """The whole history, also of a run that was interrupted, and its curves."""
     run.write_metrics(learned.history)
     lines = {

@@ -138,7 +138,8 @@ def _reason(atom: Term, choice: Choice, program: Program) -> str:
 def _place(clause: Clause | None) -> str | None:
     if clause is None or clause.place is None:
         return None
-    return f"{clause.place.file}:{clause.place.line}"
+    # What no line was counted for has line 0.
+    return f"{clause.place.file}:{clause.place.line}" if clause.place.line else clause.place.file
 
 
 @dataclass(frozen=True)

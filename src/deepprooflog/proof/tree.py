@@ -49,7 +49,8 @@ class Node:
 class Proof:
     """A derivation of `query` under `bindings`, its steps in preorder.
 
-    `log_prob` is log p of this one derivation, not of the query, which may have others.
+    `log_prob` is log p of this one derivation, not of the query, which may have others. `labels`
+    are what people call names in it, where the program's maker said so.
     """
 
     query: str
@@ -57,6 +58,7 @@ class Proof:
     log_prob: float
     nodes: tuple[Node, ...]
     checker: Callable[[], bool] | None = field(default=None, compare=False, repr=False)
+    labels: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _validate(self)

@@ -7,7 +7,8 @@ import torch
 
 from deepprooflog.kg.belief.list_weights import directed, validation_lists
 from deepprooflog.kg.belief.prior import KgeLists, belief_by_lists, calibrate_belief, evidence_of
-from deepprooflog.kg.data.triples import SIDES, column, graph_of
+from deepprooflog.kg.data.triple_set import column
+from deepprooflog.kg.data.triples import SIDES, graph_of
 from deepprooflog.kg.kge.complex import ComplEx
 
 TRAIN = [(f"e{i}", "admires", "star") for i in range(8)]

@@ -20,7 +20,8 @@ from deepprooflog.kg.belief.list_weights import (
     validation_lists,
 )
 from deepprooflog.kg.belief.prior import evidence_of
-from deepprooflog.kg.data.triples import Graph, Side, graph_of
+from deepprooflog.kg.data.triple_set import Side
+from deepprooflog.kg.data.triples import Graph, graph_of
 
 OWN = [0, 0, 0, 1] * 1000
 

@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from deepprooflog.kg.data.triples import Graph, Side, graph_of
+from deepprooflog.kg.data.triple_set import Side
+from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.evaluation import lists
 from deepprooflog.kg.evaluation.evaluate import Ranker
 from deepprooflog.kg.evaluation.figures import figures, strata

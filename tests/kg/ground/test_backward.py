@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprooflog.errors import DataError, ProgramError
-from deepprooflog.kg.data.folder import load_graph
+from deepprooflog.kg.data.load import load_graph
 from deepprooflog.kg.data.rules import parse_rules, read_rules
 from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.ground import backward

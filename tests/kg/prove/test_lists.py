@@ -15,7 +15,8 @@ from deepprooflog.kg.belief.calibration import Calibration
 from deepprooflog.kg.belief.evidence import Evidence
 from deepprooflog.kg.belief.lists import believed_lists
 from deepprooflog.kg.data.rules import parse_rules
-from deepprooflog.kg.data.triples import Graph, Side, column, graph_of
+from deepprooflog.kg.data.triple_set import Side, column
+from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
 from deepprooflog.kg.evaluation.scores import CountedLists, CountedScore, counted_score
 from deepprooflog.kg.kge.complex import ComplEx

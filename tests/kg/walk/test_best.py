@@ -10,7 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprooflog.kg.data.triples import Side, graph_of
+from deepprooflog.kg.data.triple_set import Side
+from deepprooflog.kg.data.triples import graph_of
 from deepprooflog.kg.walk.best import best_walks
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.proofs import walk_proofs, walk_text

@@ -22,7 +22,7 @@ from torch import Tensor
 from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.belief.evidence import Evidence
 from deepprooflog.kg.belief.logistic import example_weights, mean_hessian, newton
-from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.negatives import uniform_corruptions
 
@@ -76,7 +76,7 @@ class Calibration:
 def calibrate(
     kge: Kge,
     valid: Int[Tensor, "n 3"],
-    known: KnownTriples,
+    known: TripleSet[Tensor],
     *,
     base_rate: float = 0.5,
     negatives: int = 50,

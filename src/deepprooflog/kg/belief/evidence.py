@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor, nn
 
-from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triple_set import Side, TripleSet, check_triples
 
 # Of which count each of the six numbers is made: r(a, ·), r(·, b), about a, about b.
 OF_COUNT = (0, 0, 1, 1, 2, 3)
@@ -32,38 +32,42 @@ class Evidence(nn.Module):
     ([1.0, 0.0], [2.0, 0.0, 2.0, 1.0])
     """
 
-    of_head: Tensor
-    of_tail: Tensor
+    by_head: Tensor
+    by_tail: Tensor
     facts: Tensor
-    own: Tensor
 
     def __init__(self, facts: Int[Tensor, "n 3"], *, entities: int, relations: int) -> None:
         super().__init__()
         self.entities, self.relations = entities, relations
-        known = KnownTriples.of(facts, entities=entities, relations=relations)
-        h, r, t = unpacked(known)
-        self.register_buffer("own", known.keys, persistent=False)
-        self.register_buffer("of_head", (r * entities + h).sort().values, persistent=False)
-        self.register_buffer("of_tail", (r * entities + t).sort().values, persistent=False)
+        check_triples(facts, entities, relations)
+        tails, heads = (TripleSet.of(facts, entities=entities, side=s) for s in ("tail", "head"))
+        self.register_buffer("by_head", tails.keys, persistent=False)
+        self.register_buffer("by_tail", heads.keys, persistent=False)
+        h, _, t = tails.columns()
         # A loop is one fact about its entity.
         about = torch.bincount(h, minlength=entities) + torch.bincount(
             t[h != t], minlength=entities
         )
         self.register_buffer("facts", about, persistent=False)
 
+    def known(self, side: Side) -> TripleSet[Tensor]:
+        """The facts by their entity on one side."""
+        keys = self.by_head if side == "tail" else self.by_tail
+        return TripleSet(keys, self.entities, side)
+
     def counts(
         self, relation: Int[Tensor, " batch"], head: Int[Tensor, " batch"],
         tail: Int[Tensor, " batch"],
     ) -> Int[Tensor, "batch 4"]:  # fmt: skip
         """Facts r(a, ·) and r(·, b), facts about a and about b, but for r(a, b)."""
-        known = KnownTriples(self.own, self.entities, self.relations)
+        tails, heads = self.known("tail"), self.known("head")
         found = [
-            occurrences(self.of_head, relation * self.entities + head),
-            occurrences(self.of_tail, relation * self.entities + tail),
+            tails.count(relation * self.entities + head),
+            heads.count(relation * self.entities + tail),
             self.facts[head],
             self.facts[tail],
         ]
-        return torch.stack(found, 1) - known.holds(head, relation, tail).long()[:, None]
+        return torch.stack(found, 1) - tails.holds(head, relation, tail).long()[:, None]
 
     def forward(
         self, relation: Int[Tensor, " batch"], head: Int[Tensor, " batch"],
@@ -87,27 +91,9 @@ class Evidence(nn.Module):
         count = self.facts.new_zeros(len(query), self.entities)
         for place, number in enumerate(query.tolist()):
             heads, relation = divmod(number, self.relations)
-            keys = self.of_head if heads else self.of_tail
-            ends = torch.tensor([relation, relation + 1], device=keys.device) * self.entities
-            begin, end = torch.searchsorted(keys, ends).tolist()
-            count[place] = torch.bincount(keys[begin:end] - ends[0], minlength=self.entities)
+            everyone = torch.arange(self.entities, device=count.device)
+            known = self.known("tail" if heads else "head")
+            count[place] = known.count(relation * self.entities + everyone)
         about = self.facts.expand(len(query), -1)
         numbers = [(count > 0).float(), count.log1p(), about.log1p(), (about == 0).float()]
         return torch.stack(numbers, 2)
-
-
-def occurrences(keys: Int[Tensor, " n"], sought: Int[Tensor, " batch"]) -> Int[Tensor, " batch"]:
-    """How often each number occurs among sorted keys.
-
-    >>> occurrences(torch.tensor([1, 4, 4, 9]), torch.tensor([4, 5, 9])).tolist()
-    [2, 0, 1]
-    """
-    return torch.searchsorted(keys, sought, right=True) - torch.searchsorted(keys, sought)
-
-
-def unpacked(
-    known: KnownTriples,
-) -> tuple[Int[Tensor, " n"], Int[Tensor, " n"], Int[Tensor, " n"]]:
-    """The triples of a set, each once."""
-    rest, tail = known.keys // known.entities, known.keys % known.entities
-    return rest // known.relations, rest % known.relations, tail

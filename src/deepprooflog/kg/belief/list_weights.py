@@ -30,7 +30,9 @@ from torch import Tensor
 from deepprooflog.errors import DataError
 from deepprooflog.kg.belief.calibration import Calibration, fit_platt
 from deepprooflog.kg.belief.evidence import Evidence
-from deepprooflog.kg.data.triples import SIDES, Graph, Side, column, contexts
+from deepprooflog.kg.data.triple_set import Side, column
+from deepprooflog.kg.data.triples import SIDES, Graph, SplitName
+from deepprooflog.kg.kge.negatives import all_candidates
 
 ListScores: TypeAlias = (
     "Callable[[Int64[np.ndarray, 'lists 3'], Side], Float[Tensor, 'scores lists entities']]"
@@ -38,6 +40,8 @@ ListScores: TypeAlias = (
 """Scores of every entity in the place of a triple's head or tail, by each of some scorers."""
 
 FACTS = "facts"
+# What may be known while weights are fitted.
+KNOWN: tuple[SplitName, ...] = ("train", "valid")
 SHRINK, WEAK = 4.0, 0.02
 ITERATIONS = 30
 # Numbers of one score that are held while fitting, and that are differentiated at once.
@@ -137,7 +141,7 @@ def validation_lists(
     if not len(rows):
         raise DataError("there are no validation triples to fit on", hint="a graph with valid")
     if held is None:
-        held = CPU_HELD if evidence.own.device.type == "cpu" else DEVICE_HELD
+        held = CPU_HELD if evidence.facts.device.type == "cpu" else DEVICE_HELD
     order = np.random.default_rng(seed).permutation(len(rows))
     most = max(2, held // (2 * len(graph.entities)))
     rows = rows[order[:most]]
@@ -151,7 +155,7 @@ def _lists(
 ) -> Iterator[AnswerLists]:
     """Both lists of some triples at a time, relation by relation."""
     rows = rows[np.argsort(rows[:, 1], kind="stable")]
-    device, relations = evidence.own.device, len(graph.relations)
+    device, relations = evidence.facts.device, len(graph.relations)
     size = max(1, AT_ONCE // (2 * len(graph.entities)))
     for begin in range(0, len(rows), size):
         part = rows[begin : begin + size]
@@ -160,7 +164,8 @@ def _lists(
         yield AnswerLists(
             query, torch.from_numpy(part[:, [column(s) for s in SIDES]].T.reshape(-1)).to(device),
             torch.cat([scores(part, side).detach() for side in SIDES], 1),
-            torch.cat([answers_allowed(graph, part, side, device) for side in SIDES]),
+            torch.from_numpy(np.concatenate([all_candidates(graph, part, s, KNOWN) for s in SIDES]))
+            .to(device),
             kinds, kind, evidence.answers(kinds),
         )  # fmt: skip
 
@@ -168,17 +173,6 @@ def _lists(
 def directed(triples: Int64[np.ndarray, "n 3"], side: Side, relations: int) -> Int[Tensor, " n"]:
     """The relation and direction of the questions for one side of some triples."""
     return torch.from_numpy(triples[:, 1] + (relations if side == "head" else 0))
-
-
-def answers_allowed(
-    graph: Graph, triples: Int64[np.ndarray, "n 3"], side: Side, device: torch.device
-) -> Bool[Tensor, "n entities"]:
-    """Who makes no truth of train or valid but the triple itself."""
-    place, entity = graph.known(side, ("train", "valid")).pairs(contexts(graph, triples, side))
-    allowed = torch.ones(len(triples), len(graph.entities), dtype=torch.bool)
-    allowed[torch.from_numpy(place), torch.from_numpy(entity)] = False
-    allowed[torch.arange(len(triples)), torch.from_numpy(triples[:, column(side)].copy())] = True
-    return allowed.to(device)
 
 
 def choose_weights(

@@ -12,10 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.kg.belief.believe import Belief
-from deepprooflog.kg.belief.evidence import Evidence, occurrences, unpacked
-from deepprooflog.kg.data.known import KnownTriples
-from deepprooflog.kg.data.triples import Side
-from deepprooflog.score.segments import tensor_ranges
+from deepprooflog.kg.belief.evidence import Evidence
+from deepprooflog.kg.data.triple_set import Side
 
 # Of the weights of evidence those of r(a, ·) and of facts about a, and those of the other side.
 OF_SIDE = {"head": [0, 1, 4], "tail": [2, 3, 5]}
@@ -54,7 +52,8 @@ def _add_evidence(
     side: Side,
 ) -> None:
     """Add what the facts say, in place."""
-    list_of, entity = _facts(evidence, known, relation, side)
+    # The candidates that are facts, and the list of each.
+    list_of, entity = evidence.known(side).pairs(relation * evidence.entities + known)
     at_facts = logit[list_of, entity]
     other: Side = "head" if side == "tail" else "tail"
     logit += _says(evidence, weights, relation, known, other)[:, None]
@@ -77,23 +76,7 @@ def _says(
     side: Side,
 ) -> Float[Tensor, "*n"]:
     """What the facts about entities on one side of a relation add."""
-    keys = evidence.of_head if side == "head" else evidence.of_tail
-    sought = relation * evidence.entities + entity
-    count = occurrences(keys, sought.flatten()).double().view_as(sought)
+    known = evidence.known("tail" if side == "head" else "head")
+    count = known.count(relation * evidence.entities + entity).double()
     has, log, about = weights[relation][..., OF_SIDE[side]].unbind(-1)
     return has * (count > 0) + log * count.log1p() + about * evidence.facts[entity].log1p()
-
-
-def _facts(
-    evidence: Evidence, known: Int[Tensor, " lists"], relation: Int[Tensor, " lists"], side: Side
-) -> tuple[Int[Tensor, " facts"], Int[Tensor, " facts"]]:
-    """The candidates that are facts: the list of each, and the entity."""
-    entities, relations = evidence.entities, evidence.relations
-    keys = evidence.own
-    if side == "head":
-        head, r, tail = unpacked(KnownTriples(keys, entities, relations))
-        keys = ((tail * relations + r) * entities + head).sort().values
-    begin = (known * relations + relation) * entities
-    start, end = torch.searchsorted(keys, begin), torch.searchsorted(keys, begin + entities)
-    list_of, place = tensor_ranges(start, end - start, int((end - start).sum()))
-    return list_of, keys[place] % entities

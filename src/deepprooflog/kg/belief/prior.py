@@ -21,9 +21,9 @@ from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.calibration import Calibration, calibrate
 from deepprooflog.kg.belief.evidence import Evidence
 from deepprooflog.kg.belief.list_weights import ChosenWeights, choose_weights, validation_lists
-from deepprooflog.kg.data.known import KnownTriples
 from deepprooflog.kg.data.notice import plural
-from deepprooflog.kg.data.triples import Graph, Side
+from deepprooflog.kg.data.triple_set import Side, TripleSet
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.options import KgeOptions
 from deepprooflog.kg.kge.table import BY_NAME, make_model
@@ -115,12 +115,10 @@ def evidence_of(graph: Graph) -> Evidence:
     )
 
 
-def known_triples(graph: Graph) -> KnownTriples:
+def known_triples(graph: Graph) -> TripleSet[Tensor]:
     """What may be known while training: train and valid."""
-    return KnownTriples.of(
-        torch.from_numpy(np.concatenate([graph.train, graph.valid])),
-        entities=len(graph.entities), relations=len(graph.relations),
-    )  # fmt: skip
+    both = torch.from_numpy(np.concatenate([graph.train, graph.valid]))
+    return TripleSet.of(both, entities=len(graph.entities))
 
 
 def save_prior(path: Path, belief: Belief, options: KgeOptions) -> None:

@@ -11,7 +11,8 @@ from jaxtyping import Bool, Int64
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.reading import name_term, read_text
-from deepprooflog.kg.data.triples import SIDES, Graph, Side, column, did_you_mean
+from deepprooflog.kg.data.triple_set import Side, column
+from deepprooflog.kg.data.triples import SIDES, Graph, did_you_mean
 from deepprooflog.syntax.writer import write_term
 
 FILE = "domain2constants.txt"

@@ -1,13 +1,13 @@
 """A knowledge graph from a folder: train, valid and test, and rules where there are some.
 
-Each split is one file, `train.txt`, `train.tsv` or `train.pl`, plain or gzipped; rules are
-`rules.pl`, `rules.txt` or `rules.tsv`. What is odd about the triples is collected as notices.
+Each split is one file, in any of the formats of `files.py`; rules are `rules.pl`, `rules.txt` or
+`rules.tsv`. What is odd about the triples is collected as notices.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,90 +16,70 @@ from jaxtyping import Bool, Int64
 
 from deepprooflog.data.places import VARIABLE, is_file, is_folder, places
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.files import AS_USUAL, RdfReading, read_files
+from deepprooflog.kg.data.frame_rows import FRAME_ENDINGS
 from deepprooflog.kg.data.notice import DataNotice, plural
-from deepprooflog.kg.data.reading import SHIPPED, TripleRows, read_triples
+from deepprooflog.kg.data.rdf import RDF_ENDINGS
+from deepprooflog.kg.data.reading import SHIPPED, TripleRows
 from deepprooflog.kg.data.triples import (
     SPLITS,
     Graph,
     SplitName,
     TripleSource,
     did_you_mean,
-    graph_of,
     numbered,
 )
 from deepprooflog.syntax.terms import Term
 
-ENDINGS = tuple(end + packed for packed in ("", ".gz") for end in (".txt", ".tsv", ".pl"))
+RULES = tuple(end + packed for packed in ("", ".gz") for end in (".txt", ".tsv", ".pl"))
+ENDINGS = RULES + RDF_ENDINGS + FRAME_ENDINGS
+NOTHING = TripleRows([])
 OWN = ("village",)  # what ships with the package
 
 
-def read_graph(data: str | Path) -> Graph:
-    """The graph in a folder, or the data set of that name.
+def read_graph(data: str | Path, how: RdfReading = AS_USUAL) -> Graph:
+    """The graph in a folder, the data set of that name, or a file, which is all training triples.
 
     >>> read_graph("village").relations[:3]
     ('father', 'mother', 'husband')
     """
+    if is_file(Path(data)):
+        return file_graph(Path(data), how)
     folder = find_graph(data)
-    parts: dict[SplitName, TripleRows] = {
-        name: read_triples(path) for name, path in split_files(folder).items()
-    }
+    parts, names = read_files(split_files(folder), how)
+    graph = graph_of_rows(folder.name, parts)
+    return replace(graph, rules=_one(folder, "rules", RULES), folder=folder, rdf=names)
+
+
+def file_graph(path: Path, how: RdfReading = AS_USUAL) -> Graph:
+    """The graph of one file; there are no other splits."""
+    parts, names = read_files({"train": path}, how)
+    graph = graph_of_rows(path.name.partition(".")[0], parts)
+    return replace(graph, folder=path, rdf=names)
+
+
+def graph_of_rows(name: str, parts: Mapping[SplitName, TripleRows]) -> Graph:
+    """A graph from rows of names; what is odd about them is in its notices."""
     entities: dict[Term, int] = {}
     relations: dict[str, int] = {}
-    arrays = {name: numbered(part.rows, entities, relations) for name, part in parts.items()}
     notices: list[DataNotice] = []
     sources: dict[SplitName, TripleSource] = {}
-    for name in SPLITS:
-        notices += parts[name].notices
-        source = parts[name].source
-        kept = _first_ones(arrays[name])
+    arrays: dict[SplitName, Int64[np.ndarray, "triples 3"]] = {}
+    for split in SPLITS:
+        part = parts.get(split, NOTHING)
+        rows = numbered(part.rows, entities, relations)
+        kept = _first_ones(rows)
+        notices += part.notices
         if not kept.all():
-            notices.append(_duplicates(kept, source))
-        arrays[name] = arrays[name][kept]
-        sources[name] = TripleSource(source.file, source.lines[kept])
+            notices.append(_duplicates(kept, part.source))
+        arrays[split] = rows[kept]
+        if part.source is not None:
+            sources[split] = TripleSource(part.source.file, part.source.lines[kept])
     graph = Graph(
-        folder.name,
-        tuple(entities),
-        tuple(relations),
-        arrays["train"],
-        arrays["valid"],
-        arrays["test"],
+        name, tuple(entities), tuple(relations), arrays["train"], arrays["valid"], arrays["test"],
         sources=sources,
-        rules=_one(folder, "rules"),
-        folder=folder,
-    )
-    return replace(graph, notices=(*notices, *_odd(graph)))
-
-
-def load_graph(
-    source: str | Path | Iterable[tuple[str | int, str, str | int]],
-    valid: Iterable[tuple[str | int, str, str | int]] = (),
-    test: Iterable[tuple[str | int, str, str | int]] = (),
-) -> Graph:
-    """A graph from a folder, a data set's name, a file of triples, or triples in Python.
-
-    A file, or a list, is all training triples; `valid` and `test` may come beside a list.
-
-    >>> load_graph([("ann", "mother", "bob"), ("bob", "mother", "cy")])
-    Graph('graph': 3 entities, 1 relation, 2 / 0 / 0 triples)
-    >>> load_graph("village")
-    Graph('village': 182 entities, 13 relations, 1,544 / 305 / 644 triples)
-    """
-    if not isinstance(source, str | Path):
-        return graph_of(source, valid, test)
-    path = Path(source)
-    if not is_file(path):
-        return read_graph(source)
-    entities: dict[Term, int] = {}
-    relations: dict[str, int] = {}
-    read = read_triples(path)
-    train = numbered(read.rows, entities, relations)
-    kept = _first_ones(train)
-    notices = (*read.notices, *([] if kept.all() else [_duplicates(kept, read.source)]))
-    none = train[:0]
-    return Graph(
-        path.name.partition(".")[0], tuple(entities), tuple(relations), train[kept], none, none,
-        notices, {"train": TripleSource(read.source.file, read.source.lines[kept])},
     )  # fmt: skip
+    return replace(graph, notices=(*notices, *_odd(graph)))
 
 
 def find_graph(data: str | Path) -> Path:
@@ -125,12 +105,14 @@ def find_graph(data: str | Path) -> Path:
 
 
 def split_files(folder: Path) -> dict[SplitName, Path]:
-    """The file of each split."""
+    """The file of each split; a file is that of train."""
+    if is_file(folder):
+        return {"train": folder}
     return {name: _file(folder, name) for name in SPLITS}
 
 
 def _file(folder: Path, split: SplitName) -> Path:
-    found = _one(folder, split)
+    found = _one(folder, split, ENDINGS)
     if found is None:
         other = next((p.name for p in sorted(folder.glob(f"{split}.*")) if is_file(p)), None)
         there = "" if other is None else f": {other} has another format"
@@ -142,9 +124,9 @@ def _file(folder: Path, split: SplitName) -> Path:
     return found
 
 
-def _one(folder: Path, stem: str) -> Path | None:
+def _one(folder: Path, stem: str, endings: Sequence[str]) -> Path | None:
     """The one file of that name with a known ending, if there is one."""
-    found = [path for end in ENDINGS if is_file(path := folder / f"{stem}{end}")]
+    found = [path for end in endings if is_file(path := folder / f"{stem}{end}")]
     if len(found) > 1:
         names = " and ".join(path.name for path in found)
         raise DataError(f"{names} are both there", file=str(folder), hint="keep one of them")
@@ -152,6 +134,8 @@ def _one(folder: Path, stem: str) -> Path | None:
 
 
 def _first_ones(triples: Int64[np.ndarray, "triples 3"]) -> Bool[np.ndarray, " triples"]:
+    if not len(triples):
+        return np.zeros(0, dtype=bool)
     # One number for each triple: numbers sort many times faster than rows.
     entities, relations = triples[:, [0, 2]].max() + 1, triples[:, 1].max() + 1
     key = (triples[:, 0] * relations + triples[:, 1]) * entities + triples[:, 2]
@@ -161,9 +145,13 @@ def _first_ones(triples: Int64[np.ndarray, "triples 3"]) -> Bool[np.ndarray, " t
     return kept
 
 
-def _duplicates(kept: Bool[np.ndarray, " triples"], source: TripleSource) -> DataNotice:
+def _duplicates(kept: Bool[np.ndarray, " triples"], source: TripleSource | None) -> DataNotice:
     first, count = int(np.flatnonzero(~kept)[0]), int((~kept).sum())
     told = "is a duplicate" if count == 1 else "are duplicates"
+    if source is None or not source.lines[first]:
+        file = None if source is None else source.file
+        message = f"{plural(count, 'triple')} {told} and left out, the first number {first + 1}"
+        return DataNotice(message, file, None, count)
     message = f"{plural(count, 'triple')} {told} and left out, the first here"
     return DataNotice(message, source.file, int(source.lines[first]), count)
 
@@ -191,7 +179,9 @@ def _told(
     if not count:
         return []
     first = int(np.flatnonzero(which)[0])
-    source = graph.sources[split]
+    source = graph.sources.get(split)
     message = f"{plural(count, f'{split} triple')} {what}, the first "
     message += graph.text(graph.split(split)[first])
-    return [DataNotice(message, source.file, int(source.lines[first]), count)]
+    if source is None:
+        return [DataNotice(message, None, None, count)]
+    return [DataNotice(message, source.file, int(source.lines[first]) or None, count)]

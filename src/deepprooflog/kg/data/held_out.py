@@ -1,4 +1,4 @@
-"""Holding out triples of a graph that has no validation split of its own."""
+"""Holding out triples of a graph that has no validation or no test split of its own."""
 
 from __future__ import annotations
 
@@ -7,11 +7,27 @@ from dataclasses import replace
 import numpy as np
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.data.triples import Graph, SplitName
+
+SHARE = 0.1
 
 
-def hold_out(graph: Graph, share: float, seed: int = 0) -> Graph:
-    """The graph with a share of its training triples as the validation split, drawn at random.
+def with_splits(graph: Graph, seed: int = 0, *, test: bool = False) -> tuple[Graph, str]:
+    """The graph with the splits that training needs, and what to say of those held out."""
+    told = []
+    if test and not len(graph.test):
+        graph = hold_out(graph, SHARE, seed, "test")
+        told.append(f"{len(graph.test):,} as test")
+    if not len(graph.valid):
+        graph = hold_out(graph, SHARE, seed)
+        told.append(f"{len(graph.valid):,} as validation")
+    if not told:
+        return graph, ""
+    return graph, f"of the training triples of {graph.name} are held out: {', '.join(told)}"
+
+
+def hold_out(graph: Graph, share: float, seed: int = 0, split: SplitName = "valid") -> Graph:
+    """The graph with a share of its training triples as another split, drawn at random.
 
     A triple stays in train where it is the last there of its relation or of one of its entities.
 
@@ -37,11 +53,14 @@ def hold_out(graph: Graph, share: float, seed: int = 0) -> Graph:
                 break
     if not out.any():
         raise DataError(
-            f"{graph.name} has no triple that could be held out for validation",
-            hint="valid=[...] beside the training triples",
+            f"{graph.name} has no triple that could be held out for the split {split}",
+            hint=f"{split}=[...] beside the training triples",
         )
-    sources = {
-        name: replace(source, lines=source.lines[~out]) if name == "train" else source
-        for name, source in graph.sources.items()
-    }
-    return replace(graph, train=rows[~out], valid=rows[out], sources=sources)
+    sources = dict(graph.sources)
+    if "train" in sources:
+        own = sources["train"]
+        sources["train"] = replace(own, lines=own.lines[~out])
+        sources[split] = replace(own, lines=own.lines[out])
+    held = rows[out]
+    kept = replace(graph, train=rows[~out], sources=sources)
+    return replace(kept, valid=held) if split == "valid" else replace(kept, test=held)

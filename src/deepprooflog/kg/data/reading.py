@@ -17,6 +17,7 @@ import numpy as np
 
 from deepprooflog.data.whole import read_file, unpack
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.header import column_kind
 from deepprooflog.kg.data.notice import DataNotice
 from deepprooflog.kg.data.triples import TripleSource, binary_atom
 from deepprooflog.logic.limits.gc_pause import gc_paused
@@ -31,15 +32,8 @@ _DIRECTIVE = Functor(":-", 1)
 _RULE = Functor(":-", 2)
 _LABEL = Functor("::", 2)
 
-# How the first row of a table names its columns.
-_HEADER = (
-    re.compile(r"(head|subject|source|from|start|h|s)([ _](id|name|label|entity))?", re.IGNORECASE),
-    re.compile(r"(relation|predicate|rel|edge|type|r|p)([ _](id|name|label|type))?", re.IGNORECASE),
-    re.compile(r"(tail|object|target|to|end|t|o)([ _](id|name|label|entity))?", re.IGNORECASE),
-)
 _N_TRIPLES = re.compile(r"(<[^<>\s]*>|_:\S+)\s+<[^<>\s]*>\s+(<|_:|\").*\.")
 _TURTLE = re.compile(r"@(prefix|base)\b|(PREFIX|BASE)\s+\S*\s*<")
-_TO_TABLE = r"sed -E 's/^<([^>]*)> *<([^>]*)> *<([^>]*)> *\.$/\1\t\2\t\3/' train.nt > train.tsv"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +41,7 @@ class TripleRows:
     """The triples of one file, by name and in file order."""
 
     rows: list[tuple[Term, str, Term]]  # head, relation, tail
-    source: TripleSource
+    source: TripleSource | None = None  # None for those that were never in a file
     notices: tuple[DataNotice, ...] = ()
 
 
@@ -116,7 +110,7 @@ def _names_columns(rows: list[tuple[Term, str, Term]]) -> bool:
         return False
     head, relation, tail = rows[0]
     names = [x.name if type(x) is Atom else "" for x in (head, Atom(relation), tail)]
-    if not all(usual.fullmatch(name) for usual, name in zip(_HEADER, names, strict=True)):
+    if [column_kind(name) for name in names] != [0, 1, 2]:
         return False
     own = {head, tail}
     return not any(h in own or t in own or r == relation for h, r, t in rows[1:])
@@ -126,12 +120,12 @@ def _refuse_rdf(text: str, file: str) -> None:
     first = _first_line(text, comment="#")
     form = "N-Triples" if _N_TRIPLES.fullmatch(first) else "Turtle" if _TURTLE.match(first) else ""
     if form:
+        ending = ".nt" if form == "N-Triples" else ".ttl"
         raise DataError(
-            f"{form}, which is not read: triples are head<TAB>relation<TAB>tail lines or "
-            "Prolog facts",
-            file=file,
-            hint=_TO_TABLE if form == "N-Triples" else f"as N-Triples first, then  {_TO_TABLE}",
-        )
+            f"{form} in a file whose name does not say so: triples are head<TAB>relation<TAB>tail "
+            "lines or Prolog facts here",
+            file=file, hint=f"call it {Path(file).name.partition('.')[0]}{ending}",
+        )  # fmt: skip
 
 
 def name_term(name: str) -> Term:

@@ -18,10 +18,12 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from deepprooflog.data.places import is_file
 from deepprooflog.data.whole import read_file
 from deepprooflog.errors import DataError, ProofLogError
 from deepprooflog.kg.data.folder import read_graph, split_files
 from deepprooflog.kg.data.notice import plural
+from deepprooflog.kg.data.rdf_names import RdfNames
 from deepprooflog.kg.data.reading import read_text
 from deepprooflog.kg.data.rules import Rules, parse_rules
 from deepprooflog.kg.data.triples import SPLITS, Graph, SplitName, TripleSource
@@ -36,6 +38,7 @@ SHAPE: checkpoint.EntryTypes = {
 RULES = "rules"
 _KEYS = {"name", "entities", "relations", "sources", "rules", "rules_file", "folder", "files",
          "domains"}  # fmt: skip
+_OF_RDF = "rdf"  # an entry of graphs that were read from RDF alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +77,10 @@ class Snapshot:
         return replace(self, graph=other) if differences(self.graph, other) else self
 
     def _graph_changes(self) -> list[str]:
+        # Of one file, the triples of the other splits were held out.
+        own = self.graph if not is_file(Path(self.folder)) else _all_in_train(self.graph)
         try:
-            return differences(self.graph, renumbered(read_graph(self.folder), self.graph))
+            return differences(own, renumbered(read_graph(self.folder), own))
         except DataError as error:
             return [f"the graph in {self.folder} cannot be read any more: {error.message}"]
 
@@ -110,13 +115,15 @@ def snapshot_of(
 def save_snapshot(path: Path, kept: Snapshot) -> None:
     """Write a snapshot, sealed."""
     graph, rules = kept.graph, kept.rules
-    about = {
+    about: dict[str, Any] = {
         "name": graph.name, "entities": [_plain(e) for e in graph.entities],
         "relations": list(graph.relations), "rules": rules.source or rules.text(),
         "sources": {name: source.file for name, source in graph.sources.items()},
         "rules_file": rules.file, "folder": kept.folder, "files": dict(kept.files),
         "domains": kept.domains,
     }  # fmt: skip
+    if graph.rdf is not None:
+        about[_OF_RDF] = {"prefixes": graph.rdf.prefixes, "labels": graph.rdf.labels}
     state: dict[str, Any] = {"about": json.dumps(about)}
     for name in SPLITS:
         source = graph.sources.get(name)
@@ -131,6 +138,7 @@ def read_snapshot(path: Path) -> Snapshot:
     state = checkpoint.load(path, SHAPE)
     with checkpoint.fitting(path, "run"):
         about = json.loads(state["about"])
+        rdf = about.pop(_OF_RDF, None)
         if about.keys() != _KEYS:
             raise ValueError("other entries")
         entities = tuple(map(_term, about["entities"]))
@@ -144,7 +152,7 @@ def read_snapshot(path: Path) -> Snapshot:
             raise ValueError("lines that are not those of the triples")
         graph = Graph(
             about["name"], entities, relations, splits["train"], splits["valid"], splits["test"],
-            sources=sources,
+            sources=sources, rdf=None if rdf is None else RdfNames(**rdf),
         )  # fmt: skip
         text = about["rules"]
         rules = parse_rules(text, about["rules_file"]) if text.strip() else Rules(())
@@ -219,6 +227,11 @@ def differences(own: Graph, other: Graph) -> list[str]:
                     f"the first {shown[1]}({shown[0]}, {shown[2]})"
                 )
     return told
+
+
+def _all_in_train(graph: Graph) -> Graph:
+    rows, none = np.concatenate([graph.split(name) for name in SPLITS]), graph.train[:0]
+    return replace(graph, train=rows, valid=none, test=none, sources={})
 
 
 def _texts(graph: Graph, split: SplitName) -> set[tuple[str, str, str]]:

@@ -19,13 +19,13 @@ from jaxtyping import Bool, Int64
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.notice import DataNotice, plural
-from deepprooflog.kg.data.truths import Truths
+from deepprooflog.kg.data.rdf_names import RdfNames
+from deepprooflog.kg.data.triple_set import Side, TripleSet, contexts
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, functor_of
 from deepprooflog.syntax.writer import write_term
 
 SplitName: TypeAlias = Literal["train", "valid", "test"]
-Side: TypeAlias = Literal["head", "tail"]
 TriplePattern: TypeAlias = tuple[int | None, int, int | None]
 
 SPLITS: tuple[SplitName, ...] = ("train", "valid", "test")
@@ -58,7 +58,8 @@ class Graph:
     notices: tuple[DataNotice, ...] = ()
     sources: Mapping[SplitName, TripleSource] = field(default_factory=dict)
     rules: Path | None = None  # the folder's own rules file
-    folder: Path | None = None  # where the splits were read
+    folder: Path | None = None  # where the splits were read; a file where it is all there is
+    rdf: RdfNames | None = None  # what names stand for, of a graph that was read from RDF
 
     def __post_init__(self) -> None:
         if len(self.entities) ** 2 * len(self.relations) >= 2**63:
@@ -91,25 +92,32 @@ class Graph:
         """Each relation's number."""
         return {name: number for number, name in enumerate(self.relations)}
 
-    def known(self, side: Side, splits: Sequence[SplitName] = SPLITS) -> Truths:
+    def known(self, side: Side, splits: Sequence[SplitName] = SPLITS) -> TripleSet[np.ndarray]:
         """The entities that stand on one side of the triples of some splits, by the other side."""
         key = (side, tuple(splits))
         found = self._known.get(key)
         if found is None:
             rows = np.concatenate([self.split(name) for name in splits])
-            found = Truths.of(contexts(self, rows, side), rows[:, column(side)], len(self.entities))
+            found = TripleSet.of(rows, entities=len(self.entities), side=side)
             self._known[key] = found
         return found
 
     @cached_property
-    def _known(self) -> dict[tuple[Side, tuple[SplitName, ...]], Truths]:
+    def _known(self) -> dict[tuple[Side, tuple[SplitName, ...]], TripleSet[np.ndarray]]:
         return {}
 
     def holds(
         self, triples: Int64[np.ndarray, "triples 3"], splits: Sequence[SplitName] = SPLITS
     ) -> Bool[np.ndarray, " triples"]:
         """Which triples are among those of some splits."""
-        return self.known("tail", splits).has(contexts(self, triples, "tail"), triples[:, 2])
+        found = self.known("tail", splits).holds(*triples.T)
+        return np.asarray(found)
+
+    def contexts(
+        self, triples: Int64[np.ndarray, "triples 3"], side: Side
+    ) -> Int64[np.ndarray, " triples"]:
+        """What is left of each triple without its entity on one side, as one number."""
+        return contexts(triples, side, len(self.entities))
 
     def entity_text(self, number: int) -> str:
         """An entity as a program writes it."""
@@ -166,7 +174,7 @@ def graph_of(
     entities: dict[Term, int] = {}
     relations: dict[str, int] = {}
     splits = [
-        numbered([(_constant(h), r, _constant(t)) for h, r, t in rows], entities, relations)
+        numbered([(constant(h), r, constant(t)) for h, r, t in rows], entities, relations)
         for rows in (train, valid, test)
     ]
     return Graph(name, tuple(entities), tuple(relations), splits[0], splits[1], splits[2])
@@ -185,19 +193,6 @@ def numbered(
         for head, relation, tail in rows
     ]
     return np.array(numbers, dtype=np.int64).reshape(-1, 3)
-
-
-def column(side: Side) -> int:
-    """Where the side's entity stands in a row (h, r, t)."""
-    return 0 if side == "head" else 2
-
-
-def contexts(
-    graph: Graph, triples: Int64[np.ndarray, "triples 3"], side: Side
-) -> Int64[np.ndarray, " triples"]:
-    """What is left of a triple without its entity on one side, as one number."""
-    other = triples[:, 2 - column(side)]
-    return np.asarray(triples[:, 1] * len(graph.entities) + other)
 
 
 def binary_atom(term: Term) -> tuple[str, tuple[Term, Term]] | None:
@@ -249,7 +244,8 @@ def _some(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _constant(name: str | int) -> Term:
+def constant(name: str | int) -> Term:
+    """A name in Python as a constant: text is an atom."""
     return name if isinstance(name, int) else Atom(name)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.triples import SIDES, Graph, Side, contexts
+from deepprooflog.kg.data.triple_set import Side
+from deepprooflog.kg.data.triples import SIDES, Graph
 from deepprooflog.kg.evaluation.metrics import (
     MEANS,
     TIES,
@@ -93,7 +94,7 @@ def strata(
     {'both': [False, False], 'head': [True, False], 'tail': [False, True], 'none': [False, False]}
     """
     head, tail = (
-        graph.known(side, ("train",)).count(contexts(graph, triples, side)) > 0
+        graph.known(side, ("train",)).count(graph.contexts(triples, side)) > 0
         for side in ("tail", "head")
     )
     return {"both": head & tail, "head": head & ~tail, "tail": ~head & tail, "none": ~(head | tail)}

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.belief.list_weights import ListScores
-from deepprooflog.kg.data.triples import SIDES, Side, column
+from deepprooflog.kg.data.triple_set import Side, column
+from deepprooflog.kg.data.triples import SIDES
 from deepprooflog.kg.evaluation.evaluate import Ranker
 from deepprooflog.kg.evaluation.ranking import Ranked, Ranking
-from deepprooflog.kg.kge.negatives import all_candidates, corruptions
+from deepprooflog.kg.kge.negatives import corruptions, other_candidates
 from deepprooflog.learn.run.progress import Progress
 
 KEPT = 1 << 26
@@ -152,9 +153,4 @@ class _Lists:
             at, _ = np.nonzero(drawn.present)
             allowed[at, drawn.entities[drawn.present]] = True
             return allowed
-        allowed = all_candidates(ranker.graph, rows, side)
-        allowed[np.arange(len(rows)), rows[:, column(side)]] = False
-        if ranker.candidates.entities is not None:
-            among = np.isin(np.arange(len(ranker.graph.entities)), ranker.candidates.entities)
-            allowed &= among
-        return allowed
+        return other_candidates(ranker.graph, rows, side, ranker.candidates.entities)

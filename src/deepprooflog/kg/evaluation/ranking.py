@@ -20,8 +20,9 @@ from jaxtyping import Bool, Float, Float64, Int, Int64
 from torch import Tensor
 
 from deepprooflog.errors import DataError, ModelError
-from deepprooflog.kg.data.triples import SIDES, Graph, Side, column
-from deepprooflog.kg.kge.negatives import all_candidates, corruptions
+from deepprooflog.kg.data.triple_set import Side, column
+from deepprooflog.kg.data.triples import SIDES, Graph
+from deepprooflog.kg.kge.negatives import corruptions, other_candidates
 
 TripleScore: TypeAlias = "Callable[[Int[Tensor, 'triples 3']], Tensor | np.ndarray]"
 Protocol: TypeAlias = Literal["sampled", "full"]
@@ -168,10 +169,7 @@ class _Side:
     ) -> None:
         """Score some queries with all entities that are candidates."""
         rows, entities = self.rows[part], len(self.graph.entities)
-        allowed = all_candidates(self.graph, rows, self.side)
-        allowed[np.arange(len(rows)), rows[:, column(self.side)]] = False
-        if among is not None:
-            allowed &= np.isin(np.arange(entities), among)
+        allowed = other_candidates(self.graph, rows, self.side, among)
         if isinstance(self.score, ListScore):
             self._take_lists(part, allowed, self.score)
         else:

@@ -18,7 +18,7 @@ from torch.nn.functional import logsigmoid
 from deepprooflog.errors import Notice
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.lists import believed_lists
-from deepprooflog.kg.data.triples import Side, column
+from deepprooflog.kg.data.triple_set import Side, column
 from deepprooflog.kg.evaluation.fusion import LateFusion, Recorded
 from deepprooflog.kg.prove.lists import ListProver, ProvedLists, why_not_lists
 from deepprooflog.kg.prove.prover import Prover

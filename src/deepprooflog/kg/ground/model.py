@@ -38,7 +38,7 @@ from deepprooflog.kg.model import sources_of_run
 from deepprooflog.kg.prove.answers import Answer, Answers, unknown
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.question import read_question
-from deepprooflog.kg.training import kept_sources, record_history
+from deepprooflog.kg.training import kept_sources, write_result
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.learn.run.progress import Progress
@@ -166,24 +166,17 @@ def train_grounded(
             options.system, validate=validation(options, model, look), path=run.checkpoint,
             progress=bar, on_row=run.append, candidates=model.candidates,
         )  # fmt: skip
-        record_history(run, learned, options.watch)
         model.reasoner.eval()
-        trained = time.perf_counter() - began
-        result = {
+        about = {
             "recipe": recipe, "task": TASK, "data": kept.graph.name, "seed": options.seed,
             "system": options.system.kind, "width": options.ground.width,
             "depth": options.ground.depth, "prior": options.prior.kind,
-            "rules": len(model.reasoner.grounder.rules), "best_step": learned.best_step,
-            "validation": round(learned.best, 6),
-            "test": model.evaluate(progress=progress).to_dict(),
-            "seconds": {
-                "prior": round(prior_seconds, 3), "train": round(trained, 3),
-                "total": round(time.perf_counter() - began, 3),
-            },
-            "device": str(find_device(options.device)), "torch": torch.__version__,
+            "rules": len(model.reasoner.grounder.rules),
         }  # fmt: skip
-    run.write_json("result.json", result)
-    return replace(model, result=result)
+        trained = {"prior": prior_seconds, "train": time.perf_counter() - began}
+        test = model.evaluate(progress=progress)
+        seconds = {**trained, "total": time.perf_counter() - began}
+    return replace(model, result=write_result(run, options, about, learned, test, seconds))
 
 
 def validation(

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.kge.kge import Kge, beside, rows
 from deepprooflog.kg.kge.options import KgeOptions
 
@@ -47,7 +47,7 @@ class DistMult(Kge):
         return cls(entities, relations, dimension)
 
     def objective(
-        self, options: KgeOptions, known: KnownTriples
+        self, options: KgeOptions, known: TripleSet[Tensor]
     ) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
         def losses(triples: Int[Tensor, "batch 3"]) -> Float[Tensor, " batch"]:
             return one_against_all_real(self, triples, options.n3)

@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
-from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.kge.options import KgeOptions
 
 # Numbers held at once while many triples are scored: 64 MiB of float32 for each intermediate.
@@ -92,7 +92,7 @@ class Kge(nn.Module, ABC):
 
     @abstractmethod
     def objective(
-        self, options: KgeOptions, known: KnownTriples
+        self, options: KgeOptions, known: TripleSet[Tensor]
     ) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
         """The loss of each triple of a batch, as training lowers it."""
 

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.kge.kge import Kge, rows
 from deepprooflog.kg.kge.negatives import CorruptedSide, corrupted_sides, known_negatives
 from deepprooflog.kg.kge.options import KgeOptions
@@ -44,7 +44,7 @@ def adversarial_loss(
 
 
 def adversarial_objective(
-    model: Kge, options: KgeOptions, known: KnownTriples
+    model: Kge, options: KgeOptions, known: TripleSet[Tensor]
 ) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
     """The loss of each triple of a batch against negatives that are drawn for it."""
 

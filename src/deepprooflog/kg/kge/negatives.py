@@ -8,6 +8,7 @@ Embeddings are trained on uniform corruptions of whole minibatches, drawn where 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,8 @@ from torch import Tensor
 
 from deepprooflog.kg.data.domains import ANYONE, Candidates
 from deepprooflog.kg.data.draw import ABSENT, allowed_entities, draw, stream
-from deepprooflog.kg.data.known import KnownTriples
-from deepprooflog.kg.data.triples import SIDES, SPLITS, Graph, Side, column, contexts
+from deepprooflog.kg.data.triple_set import Side, TripleSet, column
+from deepprooflog.kg.data.triples import SIDES, SPLITS, Graph, SplitName
 from deepprooflog.kg.kge.options import KgeOptions
 
 
@@ -62,11 +63,14 @@ def corruptions(
     key = stream(seed, SIDES.index(side), queries[:, 0], queries[:, 1], queries[:, 2])
     own = queries[:, column(side)]
     truths = graph.known(side, SPLITS)
-    return Corruptions(side, draw(key, contexts(graph, queries, side), own, truths, count))
+    return Corruptions(side, draw(key, graph.contexts(queries, side), own, truths, count))
 
 
 def all_candidates(
-    graph: Graph, queries: Int64[np.ndarray, "queries 3"], side: Side
+    graph: Graph,
+    queries: Int64[np.ndarray, "queries 3"],
+    side: Side,
+    splits: Sequence[SplitName] = SPLITS,
 ) -> Bool[np.ndarray, "queries entities"]:
     """Which entities each query is ranked among: its own, and all that make no known truth.
 
@@ -75,8 +79,20 @@ def all_candidates(
     >>> all_candidates(graph, graph.train[:1], "tail").tolist()
     [[True, True, False]]
     """
-    truths = graph.known(side, SPLITS)
-    return allowed_entities(contexts(graph, queries, side), queries[:, column(side)], truths)
+    truths = graph.known(side, splits)
+    return allowed_entities(graph.contexts(queries, side), queries[:, column(side)], truths)
+
+
+def other_candidates(
+    graph: Graph,
+    queries: Int64[np.ndarray, "queries 3"],
+    side: Side,
+    among: Int64[np.ndarray, " domain"] | None = None,
+) -> Bool[np.ndarray, "queries entities"]:
+    """Which entities each query's own is compared with; with a domain, of those in it."""
+    allowed = all_candidates(graph, queries, side)
+    allowed[np.arange(len(queries)), queries[:, column(side)]] = False
+    return allowed if among is None else allowed & np.isin(np.arange(allowed.shape[1]), among)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +137,7 @@ def training_negatives(
         if len(candidates.sides) == 1:
             wanted, width = np.full_like(coin, each), each
         key = stream(seed, epoch, number + 2, *parts)
-        context, own = contexts(graph, positives, side), positives[:, column(side)]
+        context, own = graph.contexts(positives, side), positives[:, column(side)]
         truths = graph.known(side, ("train",))
         entity = draw(key, context, own, truths, width, candidates.entities)
         used = (entity != ABSENT) & (np.arange(width) < wanted[:, None])
@@ -177,7 +193,7 @@ def _group(count: int, options: KgeOptions) -> int:
     return next(size for size in range(most, 0, -1) if count % size == 0)
 
 
-def known_negatives(known: KnownTriples, side: CorruptedSide) -> Bool[Tensor, "group rows n"]:
+def known_negatives(known: TripleSet[Tensor], side: CorruptedSide) -> Bool[Tensor, "group rows n"]:
     """Which corruptions are themselves known triples."""
     h, r, t = (x[..., None] for x in side.triples.unbind(-1))
     other = side.negatives[:, None]

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from deepprooflog.device import replays, seeded
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.known import KnownTriples, check_triples
+from deepprooflog.kg.data.triple_set import TripleSet, check_triples
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.loss import subsampling_weights
 from deepprooflog.kg.kge.options import KgeOptions, fading
@@ -103,7 +103,7 @@ def objective(
 ) -> Callable[[Tensor], Tensor]:
     """The losses of some training triples, by their positions."""
     weights = subsampling_weights(triples, model.relations) if options.subsampling else None
-    known = KnownTriples.of(triples, entities=model.entities, relations=model.relations)
+    known = TripleSet.of(triples, entities=model.entities)
 
     each = model.objective(options, known)
 

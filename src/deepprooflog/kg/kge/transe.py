@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
-from deepprooflog.kg.data.known import KnownTriples
+from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.kge.kge import Kge, beside, rows
 from deepprooflog.kg.kge.loss import adversarial_objective
 from deepprooflog.kg.kge.options import KgeOptions
@@ -48,7 +48,7 @@ class TransE(Kge):
         return cls(entities, relations, dimension, options.margin)
 
     def objective(
-        self, options: KgeOptions, known: KnownTriples
+        self, options: KgeOptions, known: TripleSet[Tensor]
     ) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
         return adversarial_objective(self, options, known)
 

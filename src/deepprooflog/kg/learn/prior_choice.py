@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from jaxtyping import Int64
 
-from deepprooflog.kg.data.triples import SIDES, Graph, Side
+from deepprooflog.kg.data.triple_set import Side
+from deepprooflog.kg.data.triples import SIDES, Graph
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.negatives import all_candidates
 from deepprooflog.kg.kge.table import BY_NAME

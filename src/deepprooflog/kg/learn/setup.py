@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -14,10 +15,13 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.data.domains import ANYONE, FILE, Candidates, domain_of, parse_domains
 from deepprooflog.kg.data.folder import find_graph, read_graph
+from deepprooflog.kg.data.held_out import with_splits
+from deepprooflog.kg.data.notice import DataNotice
 from deepprooflog.kg.data.reading import SHIPPED, read_text
 from deepprooflog.kg.data.rules import MINED, Rules, read_rules
 from deepprooflog.kg.data.snapshot import Snapshot, snapshot_of
-from deepprooflog.kg.data.triples import SIDES, Graph, Side
+from deepprooflog.kg.data.triple_set import Side
+from deepprooflog.kg.data.triples import SIDES, Graph
 from deepprooflog.kg.learn.mined import mined_rules
 from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions, SharedOptions
 from deepprooflog.kg.learn.policies import POLICIES
@@ -33,7 +37,9 @@ def read_sources(
     options: SharedOptions, *, mining: bool = True, progress: bool = False
 ) -> Snapshot:
     """The graph, the rules and the domains that the options name; `mining=False` mines no rules."""
-    graph = read_graph(options.data)
+    graph, told = with_splits(read_graph(options.data), options.seed, test=True)
+    if told:
+        graph = replace(graph, notices=(*graph.notices, DataNotice(told)))
     path = None
     if options.rules == NO_RULES or not options.uses_rules:
         rules = Rules(())

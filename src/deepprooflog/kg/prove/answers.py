@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import torch
@@ -16,7 +16,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from deepprooflog.kg.data.rdf_names import RdfNames
 from deepprooflog.kg.data.triples import Graph, SplitName
+from deepprooflog.kg.prove.labels import labels_in, with_labels
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import TripleQuestion
 from deepprooflog.logic.query import Query
@@ -56,6 +58,12 @@ class Answer:
     evidence: tuple[WeighedFacts, ...] | None  # what the prior weighs beside its score
     known: bool  # a triple of train or valid
     proofs: tuple[Proof, ...] = field(repr=False)
+    rdf: RdfNames | None = field(default=None, repr=False, compare=False)  # of triples from RDF
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels of the names in the triple, where the graph came with some."""
+        return labels_in((self.triple,), self.rdf)
 
     @property
     def proof(self) -> Proof | None:
@@ -71,12 +79,14 @@ class Answer:
             "probability": self.probability, "upper": self.upper, "by_proof": self.by_proof,
             "prior": self.prior, "evidence": evidence, "known": self.known,
             "proof": proofs[0] if proofs else None, "proofs": proofs,
+            **({"labels": dict(self.labels)} if self.labels else {}),
         }  # fmt: skip
 
     def __str__(self) -> str:
         told = " (a triple of train or valid)" if self.known else ""
         lines = [
             f"{self.triple}  {self.probability:.10g}{told}",
+            *(f"  {name} is {label}" for name, label in self.labels.items()),
             f"  by clauses alone {self.by_proof:.10g}",
         ]
         if self.prior is not None:
@@ -142,8 +152,20 @@ class Answers(Sequence[Answer]):
         return "\n".join(lines)
 
 
+def from_rdf(answers: Answers, rdf: RdfNames) -> Answers:
+    """The answers of a graph from RDF: with labels beside names, and ready for JSON-LD."""
+    named = (
+        replace(one, rdf=rdf, proofs=tuple(with_labels(proof, rdf) for proof in one.proofs))
+        for one in answers
+    )
+    return replace(answers, answers=tuple(named))
+
+
 def _row(one: Answer) -> tuple[str, ...]:
-    shown = ", ".join(f"{name} = {text}" for name, text in one.bindings.items()) or one.triple
+    labels = one.labels
+    values = ((name, text, labels.get(text)) for name, text in one.bindings.items())
+    bound = (f"{name} = {text}" + (f" ({label})" if label else "") for name, text, label in values)
+    shown = ", ".join(bound) or one.triple
     prior = "" if one.prior is None else f"{one.prior:.4f}"
     return shown, f"{one.probability:.4f}", f"{one.by_proof:.4f}", prior, "known" * one.known
 

@@ -29,7 +29,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from deepprooflog.kg.data.triples import Side, column
+from deepprooflog.kg.data.triple_set import Side, column
 from deepprooflog.kg.kge.kge import chunks
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.relational.database import Database

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Int64
 
-from deepprooflog.kg.data.triples import Graph, Side
+from deepprooflog.kg.data.triple_set import Side
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.mining.adjacency import DirectedGraph
 from deepprooflog.kg.mining.clauses import UNEQUAL
 from deepprooflog.kg.mining.identity import Pairs, are_edges, by_source, walk_on

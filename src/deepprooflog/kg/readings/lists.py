@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from deepprooflog.graph.goalgraph import ragged_ranges
-from deepprooflog.kg.data.triples import SIDES, Graph, column, contexts
+from deepprooflog.kg.data.triple_set import column
+from deepprooflog.kg.data.triples import SIDES, Graph
 from deepprooflog.kg.evaluation.metrics import ranks
 from deepprooflog.kg.readings.backing import Backing
 
@@ -48,7 +49,7 @@ def backed_lists(graph: Graph, backing: Backing, triples: Int64[np.ndarray, "n 3
         pair = order[place]
         entity = (backing.x if side == "head" else backing.y)[pair]
         known = graph.known(side)
-        context = contexts(graph, triples, side)
+        context = graph.contexts(triples, side)
         kept = ~known.has(context[owner], entity) & (pair != at[owner])
         owner, pair = owner[kept], pair[kept]
         own_known = known.has(context, triples[:, column(side)])

@@ -15,7 +15,8 @@ import numpy as np
 from jaxtyping import Int64
 
 from deepprooflog.kg.data.rules import Rule
-from deepprooflog.kg.data.triples import Graph, Side
+from deepprooflog.kg.data.triple_set import Side
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.mining.adjacency import DirectedGraph, directed_graph
 from deepprooflog.kg.mining.found import CLOSED, FREE, FoundRule
 from deepprooflog.kg.mining.identity import Pairs, pairs_without

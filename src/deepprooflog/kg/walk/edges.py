@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from deepprooflog.kg.data.known import check_triples
+from deepprooflog.kg.data.triple_set import check_triples
 
 BLOCK = 64
 

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Int64
 
 from deepprooflog.errors import ProofLogError
-from deepprooflog.kg.data.triples import Graph, Side
+from deepprooflog.kg.data.triple_set import Side
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.walk.best import Walk, WalkProof, best_walks
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, relation_numbers
 from deepprooflog.kg.walk.options import WalkOptions

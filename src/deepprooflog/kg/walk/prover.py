@@ -25,8 +25,8 @@ from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.calibration import Calibration
 from deepprooflog.kg.belief.evidence import Evidence
 from deepprooflog.kg.belief.list_weights import (
+    KNOWN,
     ChosenWeights,
-    answers_allowed,
     calibrate_lists,
     choose_weights,
     directed,
@@ -34,11 +34,13 @@ from deepprooflog.kg.belief.list_weights import (
 )
 from deepprooflog.kg.belief.prior import KgeLists, evidence_of
 from deepprooflog.kg.data.notice import plural
-from deepprooflog.kg.data.triples import Graph, Side, column
+from deepprooflog.kg.data.triple_set import Side, column
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.evaluate import Ranker
 from deepprooflog.kg.evaluation.figures import figures
 from deepprooflog.kg.evaluation.lists import rank_lists
 from deepprooflog.kg.evaluation.report import Figures
+from deepprooflog.kg.kge.negatives import all_candidates
 from deepprooflog.kg.prove.answers import TOLD, Answer, Answers, WeighedFacts
 from deepprooflog.kg.prove.question import TripleQuestion
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, walk_graph
@@ -143,7 +145,7 @@ class WalkProver:
         kinds, kind = torch.unique(query, return_inverse=True)
         weights = self.weighed.chosen.weights
         found = weights.logits(scores, query, kinds, kind, self.evidence.answers(kinds))
-        rest = answers_allowed(self.graph, triples, side, self.device)
+        rest = torch.from_numpy(all_candidates(self.graph, triples, side, KNOWN)).to(self.device)
         share = found - found.masked_fill(~rest, -torch.inf).logsumexp(1, keepdim=True)
         logits = self.weighed.lines.logit(share.double(), query[:, None].expand_as(share))
         return torch.cat([logits[None], scores.double()])

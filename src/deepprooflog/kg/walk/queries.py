@@ -14,8 +14,8 @@ from jaxtyping import Int, Int64
 from torch import Tensor
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.data.triples import Graph, SplitName
-from deepprooflog.kg.data.truths import Truths
 from deepprooflog.kg.walk.model import relation_numbers
 
 
@@ -37,7 +37,7 @@ class WalkQueries:
     head: Int64[np.ndarray, " queries"]
     relation: Int64[np.ndarray, " queries"]
     tail: Int64[np.ndarray, " queries"]
-    truths: Truths
+    truths: TripleSet[np.ndarray]
 
     def __len__(self) -> int:
         return len(self.head)
@@ -67,9 +67,9 @@ class WalkQueries:
         head, relation, tail = _directed(triples, number, len(relations))
         facts = np.concatenate([graph.split(name) for name in known])
         facts = facts[number[facts[:, 1]] >= 0]
-        h, r, t = _directed(facts, number, len(relations))
-        entities = len(graph.entities)
-        return cls(head, relation, tail, Truths.of(r * entities + h, t, entities))
+        every = np.stack(_directed(facts, number, len(relations)), 1)
+        truths = TripleSet.of(every, entities=len(graph.entities))
+        return cls(head, relation, tail, truths)
 
     def batch(
         self, which: Int64[np.ndarray, " batch"] | slice, device: torch.device | str

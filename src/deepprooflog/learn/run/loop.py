@@ -14,6 +14,9 @@ A `Trainer` takes the steps. The loop does what all training needs beside them:
 
 From the same seed a run on a CPU repeats itself bit by bit, also when it was interrupted, or
 killed, and resumed.
+
+Short fits in memory (`fit`, `reinforce`, `on_policy.train`) are plain loops over their own step:
+they keep the last weights, write nothing, and end when a callback says so.
 """
 
 from __future__ import annotations

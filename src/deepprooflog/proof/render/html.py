@@ -14,6 +14,7 @@ from html import escape
 from deepprooflog.proof.render.svg import PALETTE
 from deepprooflog.proof.render.text import (
     binding_lines,
+    label_lines,
     one_line,
     probability_text,
     query_text,
@@ -62,6 +63,8 @@ def to_html(proof: Proof) -> str:
 def _facts(proof: Proof) -> str:
     rows = "".join(f"<li><code>{escape(line)}</code></li>" for line in binding_lines(proof))
     bindings = f'<ul class="bindings" aria-label="Bindings">{rows}</ul>\n' if rows else ""
+    rows = "".join(f"<li>{escape(line)}</li>" for line in label_lines(proof))
+    bindings += f'<ul class="bindings" aria-label="Labels">{rows}</ul>\n' if rows else ""
     steps = "1 step" if len(proof.nodes) == 1 else f"{len(proof.nodes):,} steps"
     return (
         f'{bindings}<p class="total">{_meter(proof.log_prob, "probability of this derivation")} '

@@ -34,7 +34,7 @@ def to_text(proof: Proof) -> str:
         if node.depth < INDENTED:
             del bars[node.depth :]
             bars.append("│  " if continued[index] else "   ")
-    lines.extend(binding_lines(proof))
+    lines.extend([*binding_lines(proof), *label_lines(proof)])
     lines.append(f"probability {probability_text(proof.log_prob)}")
     if any(node.depth > INDENTED for node in proof.nodes):
         lines.append(f"(⋯n marks a step at depth n: beyond {INDENTED} steps are not indented)")
@@ -50,6 +50,11 @@ def query_text(proof: Proof) -> str:
 def binding_lines(proof: Proof) -> list[str]:
     """One `X = value` for each variable of the query."""
     return [f"{one_line(name)} = {one_line(value)}" for name, value in proof.bindings.items()]
+
+
+def label_lines(proof: Proof) -> list[str]:
+    """One `name is label` for each name that has one."""
+    return [f"{one_line(name)} is {one_line(label)}" for name, label in proof.labels.items()]
 
 
 def reason_text(node: Node) -> str:
