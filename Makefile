@@ -16,7 +16,7 @@ help:
 	@echo "make fuzz    an hour of attacks on what docs/reliability.md promises (SECONDS=3600)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmark, as ratios measured in one run"
-	@echo "make docs    the API pages, into build/docs"
+	@echo "make docs    the site, into build/docs (make test builds and checks it too)"
 	@echo "make clean   remove .venv and everything built"
 	@echo
 	@echo "PYTHON=python3.12   the interpreter that .venv is built from (3.11 to 3.13)"
@@ -45,8 +45,8 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/core.py
 
 docs: $(STAMP)
-	$(BIN)/python -m pip install --quiet $(PIP_ARGS) -c constraints.txt -e '.[docs]'
-	$(BIN)/python -m pdoc deepprooflog -o build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/docs/index.html"
 
 # The constraints are not optional: with an open range pip fetches the newest torch and its gigabytes.
 $(STAMP): pyproject.toml constraints.txt

@@ -1,6 +1,6 @@
 """What the pages show is what happens: their commands are run, their programs are the examples.
 
-In README.md and docs/*.md
+In README.md and the pages below docs/
 
 - a ```console block holds `$ dprl …` lines, each followed by its output, where `...` stands for
   anything; it runs in the folder examples/;
@@ -8,6 +8,9 @@ In README.md and docs/*.md
   (`% folder/name.pl` one in a folder);
 - a ```python block is a doctest, run in examples/ too, unless its first line is `# name.py`: a new
   file, which tests/test_extending.py adds to the package.
+
+A page below docs/tutorials/ is one session from top to bottom: its console and python blocks run in
+order, in a copy of examples/, names and files of earlier blocks at hand.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import doctest
 import io
 import re
 import shlex
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +30,8 @@ from deepprooflog.cli import main
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r"% ([\w/]+\.pl)\n")
 NEW_FILE = re.compile(r"# [\w/]+\.py\n")
@@ -46,15 +51,19 @@ class Block:
         return f"{self.page.relative_to(ROOT).as_posix()}:{self.line}"
 
 
+def blocks_of(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(page, text.count("\n", 0, match.start()) + 1, match[1], match[2])
+        for match in FENCE.finditer(text)
+    ]
+
+
 def blocks(language: str) -> list[Block]:
-    found = []
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for match in FENCE.finditer(text):
-            line = text.count("\n", 0, match.start()) + 1
-            if match[1] == language:
-                found.append(Block(page, line, match[1], match[2]))
-    return found
+    """The blocks of the pages in one language; those that a tutorial runs are left to it."""
+    run = language in ("console", "python")
+    pages = [page for page in PAGES if not (run and page in TUTORIALS)]
+    return [block for page in pages for block in blocks_of(page) if block.language == language]
 
 
 def commands(block: Block) -> list[tuple[str, str]]:
@@ -86,7 +95,11 @@ def test_commands_print_what_is_shown(block: Block, monkeypatch: pytest.MonkeyPa
         return
     monkeypatch.chdir(EXAMPLES)
     monkeypatch.setenv("COLUMNS", "100")
-    for command, expected in lines:
+    run_commands(block)
+
+
+def run_commands(block: Block) -> None:
+    for command, expected in commands(block):
         got = output_of(command)
         same = doctest.OutputChecker().check_output(expected, got, OPTIONS)
         assert same, f"{block}: $ {command}\nexpected:\n{expected}\ngot:\n{got}"
@@ -106,11 +119,35 @@ def test_programs_are_the_examples(block: Block) -> None:
 )
 def test_python_blocks_are_doctests(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES)
-    test = doctest.DocTestParser().get_doctest(block.text, {}, str(block), str(block.page), 0)
+    run_python(block, {})
+
+
+def run_python(block: Block, names: dict[str, object]) -> None:
+    """Run a block as a doctest; what it defines joins the names."""
+    test = doctest.DocTestParser().get_doctest(block.text, names, str(block), str(block.page), 0)
     assert test.examples, "a python block shows its results with >>>"
     failures: list[str] = []
-    doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=failures.append)
+    doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=failures.append, clear_globs=False)
+    names.update(test.globs)
     assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_tutorials_run_from_top_to_bottom(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "examples"
+    shutil.copytree(EXAMPLES, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "100")
+    names: dict[str, object] = {}
+    session = [block for block in blocks_of(page) if block.language in ("console", "python")]
+    assert session
+    for block in session:
+        if block.language == "python":
+            run_python(block, names)
+        else:
+            run_commands(block)
 
 
 def test_every_example_is_read() -> None:
