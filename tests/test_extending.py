@@ -1,7 +1,8 @@
 """The page on extending, followed to the letter in a copy of the package.
 
 A ```python block whose first line is `# path.py` is a new file; a ```diff block whose first line is
-`# path.py` changes one, its pieces between `@@`; a ```toml block is a recipe; ```sh blocks are run.
+`# path.py` changes one, its pieces between `@@`; a ```toml block is a recipe, a ```text block
+holds rules; ```sh blocks are run.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NEW_FILES = 5
+NEW_FILES = 7
 
 
 def _titled(text: str) -> tuple[str, str]:
@@ -43,6 +44,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     package = folder / "src" / "deepprooflog"
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src" / "deepprooflog", package, ignore=ignore)
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=ignore)
     for language, text in FENCE.findall(PAGE):
         name, body = _titled(text)
         if language == "python":
@@ -53,7 +55,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for piece in body.split("@@\n"):
                 changed = _changed(changed, piece)
             (package / name).write_text(changed, encoding="utf-8")
-        elif language == "toml":
+        elif language in ("toml", "text"):
             (folder / name).write_text(body, encoding="utf-8")
     return folder
 
@@ -62,7 +64,7 @@ COMMANDS = [line for language, text in FENCE.findall(PAGE) for line in text.spli
             if language == "sh"]  # fmt: skip
 
 
-def test_the_page_has_five_extensions() -> None:
+def test_the_page_has_seven_extensions() -> None:
     """Each is one new file and changes one that is there."""
     languages = [language for language, _ in FENCE.findall(PAGE)]
     assert languages.count("python") == languages.count("diff") == len(COMMANDS) == NEW_FILES
@@ -78,7 +80,9 @@ def test_what_was_added_can_be_used(command: str, extended: Path, tmp_path: Path
         capture_output=True, env={**os.environ, "PYTHONPATH": str(extended / "src")},
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    if "coins.toml" in arguments:
+    if arguments[0] == "solve":
+        assert run.stdout.split() == ["N", "=", "3"]  # 13 is 1101 in binary
+    elif "coins.toml" in arguments:
         # Seven of eight flips were heads.
         assert run.stdout.split() == ["heads:", "0.88"]
         asked = subprocess.run(

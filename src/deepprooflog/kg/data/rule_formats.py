@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NoReturn
 
-from deepprooflog.errors import DataError, ProgramError
+from deepprooflog.errors import ProgramError
 from deepprooflog.kg.data.reading import name_term
 from deepprooflog.kg.data.rule_counts import RuleCounts
 from deepprooflog.kg.data.rules import Rule
@@ -34,23 +34,41 @@ _AMIE_HINT = "?a  r  ?c  ?c  s  ?b   => ?a  head  ?b<TAB>head coverage<TAB>confi
 _AMIE_FIELDS = ("head coverage", "confidence", "PCA confidence", "support", "body size", "PCA size")
 
 
-def parse(text: str, file: str) -> Iterator[Rule]:
-    """The rules of a text, in the format that its first line shows."""
-    lines = [line.strip() for line in text.splitlines()]
-    first = next((line for line in lines if line and line[0] not in "%#"), None)
-    if first is None:
-        raise DataError("no rules in the file", file=file)
-    if not file.removesuffix(".gz").endswith(".pl"):
-        if any("=>" in line and "?" in line for line in lines):
-            return _by_line(text, file, _amie_rule)
-        if "<=" in first:
-            return _by_line(text, file, _table_rule)
-        if "->" in first and ":-" not in first:
-            return _by_line(text, file, _arrow_rule)
-    return _program(text, file)
+def is_amie(lines: Sequence[str], file: str) -> bool:
+    """Whether some line is `body => head` with variables `?a`."""
+    return not _is_program(file) and any("=>" in line and "?" in line for line in lines)
 
 
-def _program(text: str, file: str) -> Iterator[Rule]:
+def is_table(lines: Sequence[str], file: str) -> bool:
+    """Whether the first line is `head <= body`."""
+    return not _is_program(file) and "<=" in lines[0]
+
+
+def is_arrow(lines: Sequence[str], file: str) -> bool:
+    """Whether the first line is `body -> head`."""
+    return not _is_program(file) and "->" in lines[0] and ":-" not in lines[0]
+
+
+def amie_rules(text: str, file: str) -> Iterator[Rule]:
+    """The rules of AMIE's output."""
+    return _by_line(text, file, _amie_rule)
+
+
+def table_rules(text: str, file: str) -> Iterator[Rule]:
+    """The rules of AnyBURL's or PyClause's table."""
+    return _by_line(text, file, _table_rule)
+
+
+def arrow_rules(text: str, file: str) -> Iterator[Rule]:
+    """The rules `id:weight:body -> head`."""
+    return _by_line(text, file, _arrow_rule)
+
+
+def _is_program(file: str) -> bool:
+    return file.removesuffix(".gz").endswith(".pl")
+
+
+def program_rules(text: str, file: str) -> Iterator[Rule]:
     """Clauses; a label that is a number becomes the weight."""
     count = 0
     for item in read_program(text, file):

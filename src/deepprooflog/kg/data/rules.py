@@ -92,7 +92,7 @@ def read_rules(path: str | Path) -> Rules:
 
 def parse_rules(text: str, file: str = "<text>") -> Rules:
     """The rules of a text; notices say which heads are unsafe."""
-    from deepprooflog.kg.data.rule_formats import parse
+    from deepprooflog.kg.data.rule_table import parse
 
     rules = tuple(parse(text, file))
     for rule in rules:
