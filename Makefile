@@ -8,7 +8,7 @@ PIP_ARGS ?=
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help demo test fuzz lint tools bench docs clean
+.PHONY: help demo test fuzz lint tools bench docs release-check clean
 
 help:
 	@echo "make demo    build .venv, install, run the showcase"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint    ruff and mypy only"
 	@echo "make bench   the benchmark, as ratios measured in one run"
 	@echo "make docs    the site, into build/docs (make test builds and checks it too)"
+	@echo "make release-check   build wheel and sdist, install each in a new environment, try it"
 	@echo "make clean   remove .venv and everything built"
 	@echo
 	@echo "PYTHON=python3.12   the interpreter that .venv is built from (3.11 to 3.13)"
@@ -47,6 +48,9 @@ bench: $(STAMP)
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "build/docs/index.html"
+
+release-check:
+	$(PYTHON) scripts/release_check.py --pip-args '$(PIP_ARGS)'
 
 # The constraints are not optional: with an open range pip fetches the newest torch and its gigabytes.
 $(STAMP): pyproject.toml constraints.txt

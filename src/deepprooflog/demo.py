@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import deepprooflog as dpl
@@ -47,12 +48,23 @@ add([X|Xs], [Y|Ys], [Z|Zs], C) :-
 EPOCHS = 40
 
 
-def main() -> dict[str, object]:
-    """Run every part of the showcase; the figures of its last part."""
-    _stochastic_program()
-    _grammar()
-    _hidden_markov_model()
-    return {**_addition(), "graph": _village()}
+PARTS = ("program", "grammar", "markov", "addition", "village")
+
+
+def main(parts: Sequence[str] = PARTS) -> dict[str, object]:
+    """Run these parts of the showcase; the figures of the last two."""
+    figures: dict[str, object] = {}
+    if "program" in parts:
+        _stochastic_program()
+    if "grammar" in parts:
+        _grammar()
+    if "markov" in parts:
+        _hidden_markov_model()
+    if "addition" in parts:
+        figures |= _addition()
+    if "village" in parts:
+        figures["graph"] = _village()
+    return figures
 
 
 def _title(text: str) -> None:

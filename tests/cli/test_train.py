@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from deepprooflog import demo
+from deepprooflog.cli import demo as demo_command
 from deepprooflog.cli import main
 
 SMALL = ["--set", "sums=12", "--set", "training.epochs=2", "--set", "training.batch=4"]
@@ -117,6 +119,15 @@ def test_missing_data(
 def test_options_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "mnist-addition", "--set", "help"]) == 0
     assert "method=dp|pg" in capsys.readouterr().out
+
+
+def test_a_part_of_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    """One part alone, of those that the showcase has."""
+    assert demo_command.PARTS == demo.PARTS
+    assert main(["demo", "--part", "program"]) == 0
+    shown = capsys.readouterr().out
+    assert "p(s(X)) = 0.832, exactly 104/125" in shown
+    assert "Markov" not in shown
 
 
 @pytest.mark.slow

@@ -7,8 +7,12 @@ import argparse
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import Commands, command
 
+# Those of `demo.PARTS`, which would load torch.
+PARTS = ("program", "grammar", "markov", "addition", "village")
+
 EXAMPLE = """\
   dprl demo
+  dprl demo --part program
 
 Programs, grammars, a Markov model, and a network that learns to read digits from sums alone; about
 a minute. JSON: {digit_accuracy_before, digit_accuracy_after, sum_accuracy_before,
@@ -18,6 +22,9 @@ sum_accuracy_after, proof, seconds}, with the showcase itself on standard error
 
 def add_parser(commands: Commands) -> None:
     parser = command(commands, "demo", "the showcase, in about a minute", EXAMPLE)
+    parser.add_argument(
+        "--part", action="append", choices=PARTS, help="only this part; may be given several times"
+    )
     parser.set_defaults(run=run)
 
 
@@ -28,10 +35,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     from deepprooflog import demo
 
+    parts = arguments.part or PARTS
     if not arguments.json:
-        demo.main()
+        demo.main(parts)
         return 0
     with contextlib.redirect_stdout(sys.stderr):
-        result = demo.main()
+        result = demo.main(parts)
     report.emit_json(result)
     return 0
