@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -205,16 +206,31 @@ def test_the_small_ones_are_in_the_text(name: str, where: str, figures: tuple[st
 
 
 def test_the_front_page() -> None:
-    text = " ".join(page("README.md").split())
-    family, words = read_recipe("family-dprl"), read_recipe("wn18rr-dprl")
-    sums = read_recipe("mnist-addition")
-    assert f"MRR {share({'mean': family.measured['mrr']['mean']})}" in text
-    assert f"Hits@1 {share({'mean': family.measured['hits@1']['mean']})}" in text
-    assert f"MRR {share(words.measured['mrr'], 3)}" in text
-    assert f"{share(words.reported['mrr'], 3)} in the paper" in text
-    for method in ("dp", "pg"):
-        found = [f"{measured(sums, method, n)['sums']['mean']:.1f}" for n in NS]
-        assert f"{', '.join(found[:-1])} and {found[-1]} %" in text
+    """After a change in a recipe: python scripts/front_table.py --write."""
+    script = runpy.run_path(str(ROOT / "scripts" / "front_table.py"))
+    text = page("README.md")
+    assert text.count(script["table"]()) == 1
+    family = read_recipe("family-dprl")
+    shown = [share(family.measured["mrr"]), share(family.measured["prior"]["mrr"])]
+    assert cells(text, "Family, MRR") == [*shown, share(family.reported["mrr"], 3)]
+    assert len(text.splitlines()) < 150
+
+
+def test_the_figures_of_the_comparison() -> None:
+    """What the pages that compare say of Family, FB15k-237 and WN18RR stands in the recipes."""
+    compared, limits = page("docs/comparison.md"), page("docs/limits.md")
+    family, mined = read_recipe("family-dprl"), read_recipe("family-mined")
+    full = next(row for row in family.rows if row["measured"]["protocol"] == "full")
+    theirs, ours = full["published"][0]["hits@1"], full["measured"]["hits@1"]
+    assert f"Hits@1 {share(theirs, 3)} against {share(ours)}" in compared
+    readings = {row["name"].split(", ")[-1]: row["measured"] for row in mined.rows
+                if row["measured"].get("protocol") == "full"}  # fmt: skip
+    for reading in ("maximum", "clusters"):
+        assert f"{share(readings[reading]['hits@1'])} by {reading}" in compared
+    walks, words = read_recipe("fb15k237-walks"), read_recipe("wn18rr-dprl")
+    assert share(walks.measured["mrr"], 3) in compared and share(walks.measured["mrr"], 3) in limits
+    assert words.measured["mrr"]["mean"] == words.measured["belief"]["mrr"]["mean"]
+    assert f"MRR {share(words.measured['mrr'])} with and without them" in limits
 
 
 @pytest.mark.parametrize(
