@@ -49,6 +49,9 @@ TOLD = ["0.5 :: q. query(q).", "0.5 :: e. evidence(e, true).", "t(_) :: a."]
 REFUSED = [
     "1/6 :: die(1); 5/6 :: die(2).",
     "P :: a(X) :- b(X, P).",
+    "t(_, X) :: a(X).",
+    ":- query(q).",
+    ":- evidence(e, true).",
     "nn(m, [X]) :: p(X, 0); p(X, 1).",
     "nn(m, [X], Y, digit_dom) :: d(Y) --> [X].",
     "nn(m, [X], E) :: p(X, E).",
