@@ -69,6 +69,10 @@ def test_with_its_facts_the_model_proves_it(model: GraphModel) -> None:
         assert then.by_proof > 0
         assert one.then == pytest.approx(then.probability)
         assert one.steps.check()
+        assert one.believed is not None
+        for fact, belief in zip(one.missing, one.believed, strict=True):
+            if not one.invented:
+                assert belief == pytest.approx(model.explain(fact).prior)
         atoms = [(node.atom, node.parent) for node in one.steps.nodes]
         assert atoms in [[(n.atom, n.parent) for n in proof.nodes] for proof in then.proofs]
 
