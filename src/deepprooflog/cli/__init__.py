@@ -14,7 +14,7 @@ from typing import NoReturn
 from deepprooflog import __version__
 from deepprooflog.cli.arguments import limits
 from deepprooflog.cli.report import notices_as_notes
-from deepprooflog.errors import ProofLogError, Stopped
+from deepprooflog.errors import ProofLogError, Stopped, error_text
 from deepprooflog.logic.limits.budget import BudgetExceeded
 from deepprooflog.logic.limits.watch import watched
 from deepprooflog.terminal import Screen, visible
@@ -101,9 +101,7 @@ def _status(arguments: argparse.Namespace) -> int:
         print("error: there was not enough memory", file=sys.stderr)
         return 3
     except ProofLogError as error:
-        message = str(error)
-        placeless = error.file is None and error.line is None
-        print(f"error: {message}" if placeless else message, file=sys.stderr)
+        print(error_text(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt as error:
         stopped = error if isinstance(error, Stopped) else Stopped()
