@@ -36,6 +36,7 @@ RUNGS: tuple[tuple[str, ...], ...] = (
     ("kg",),
     ("recipes",),
     ("demo",),
+    ("repl",),
     ("cli",),
 )
 HEIGHT = {part: height for height, rung in enumerate(RUNGS) for part in rung}
