@@ -46,6 +46,27 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(needs="deepprooflog.recipes.tasks")
 
 
+def add_save(parser: argparse.ArgumentParser) -> None:
+    """`--save PATH`: the result as a table too."""
+    parser.add_argument(
+        "--save", metavar="PATH", type=table_path,
+        help="write a table there too: CSV, TSV or Parquet, by the ending",
+    )  # fmt: skip
+
+
+def table_path(text: str) -> str:
+    """A file that a table can be written to, by its ending.
+
+    >>> table_path("answers.parquet")
+    'answers.parquet'
+    """
+    from deepprooflog.frames import ENDINGS
+
+    if not text.lower().endswith(ENDINGS):
+        raise argparse.ArgumentTypeError(f"{text!r} has none of the endings {', '.join(ENDINGS)}")
+    return text
+
+
 def add_budget(parser: argparse.ArgumentParser, counts: str) -> None:
     """`--max-goals`, `--max-seconds` and `--max-memory`, for work that may not end."""
     group = add_limits(parser)
