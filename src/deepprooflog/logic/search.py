@@ -19,7 +19,7 @@ from deepprooflog.syntax.terms import variables
 
 
 @dataclass(frozen=True)
-class Solution:
+class PlainAnswer:
     """One answer: what the query's variables are, as Prolog text.
 
     `last` says that no choice is left open, so that there are no further answers; where it is
@@ -32,7 +32,7 @@ class Solution:
 
 def search(
     program: Program, query: str | Query, budget: Budget | None = None
-) -> Generator[Solution, None, None]:
+) -> Generator[PlainAnswer, None, None]:
     """The answers in plain SLD order, labels ignored.
 
     Of the budget's seconds only those count in which an answer is searched for. A warning says
@@ -64,7 +64,7 @@ def search(
             with watch:
                 solution = None
                 for last in found:
-                    solution = Solution(bindings_text(parsed, program), last)
+                    solution = PlainAnswer(bindings_text(parsed, program), last)
                     break
             if solution is None:
                 return
