@@ -133,7 +133,7 @@ def test_progress_shows_in_a_notebook(
             self.total = total
             bars.append(self)
 
-        def set_description_str(self, text: str) -> None:
+        def set_description_str(self, text: str, refresh: bool) -> None:
             self.text = text
 
         def refresh(self) -> None: ...

@@ -1,7 +1,7 @@
 """HTML for notebooks: tables and folds in which whatever came from outside is text.
 
 >>> print(table(("name", "p"), [("<b>", 0.5)]))
-<table><thead><tr><th>name</th><th>p</th></tr></thead>
+<table><thead><tr><th>name</th><th class=n>p</th></tr></thead>
 <tbody><tr><td>&lt;b&gt;</td><td class="n">0.5</td></tr></tbody></table>
 """
 
@@ -54,8 +54,12 @@ def meter(value: float) -> Markup:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Markup:
     """A table; numbers stand to the right, None is an empty cell."""
-    top = "".join(f"<th>{text(name)}</th>" for name in head)
-    body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+    given = [*rows]
+    right = [_is_number(cell) for cell in given[0]] if given else [False] * len(head)
+    top = "".join(
+        f"<th{' class=n' * of}>{text(name)}</th>" for name, of in zip(head, right, strict=True)
+    )
+    body = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in given)
     return Markup(f"<table><thead><tr>{top}</tr></thead>\n<tbody>{body}</tbody></table>")
 
 
@@ -79,6 +83,10 @@ def _html(part: str) -> str:
     return part if type(part) is Markup else text(part)
 
 
+def _is_number(value: Cell) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _cell(value: Cell) -> str:
     if value is None:
         return "<td></td>"
@@ -94,9 +102,9 @@ def _cell(value: Cell) -> str:
 _STYLE = """
 .dpl-out{font-size:13px;line-height:1.45;color:inherit}
 .dpl-out table{border-collapse:collapse;margin:4px 0}
-.dpl-out th,.dpl-out td{padding:2px 10px 2px 0;text-align:left;vertical-align:top;border:0;
+.dpl-out th,.dpl-out td{padding:2px 12px 2px 0;text-align:left;vertical-align:top;border:0;
 border-bottom:1px solid rgba(128,128,128,.35);background:none}
-.dpl-out td.n{text-align:right;font-variant-numeric:tabular-nums}
+.dpl-out .n{text-align:right;font-variant-numeric:tabular-nums}
 .dpl-out p{margin:2px 0}
 .dpl-out code{font-size:12px;background:none;color:inherit;white-space:pre-wrap;
 overflow-wrap:anywhere;padding:0}

@@ -8,10 +8,11 @@ from typing import Any, overload
 
 from deepprooflog import markup
 from deepprooflog.frames import ResultTable
+from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.readings.table import RuleRow
 
 SHOWN = 200  # rows in a notebook
-HEAD = ("weight", "confidence", "support", "predictions", "right", "wrong", "rule", "example")
+HEAD = ("weight", "confidence", "support", "predictions", "right", "wrong", "rule")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class RuleTable(Sequence[RuleRow]):
     def __getitem__(self, at: slice) -> tuple[RuleRow, ...]: ...
     def __getitem__(self, at: int | slice) -> RuleRow | tuple[RuleRow, ...]:
         return self.rows[at]
+
+    def __repr__(self) -> str:
+        return f"RuleTable({plural(len(self), 'rule')})"
 
     def table(self) -> ResultTable:
         """The rows by the names of their columns."""

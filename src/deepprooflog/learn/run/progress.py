@@ -61,7 +61,7 @@ class Progress:
             self._bar = notebook_bar(self.total)
         if self._bar is not None:
             self._bar.n = done
-            self._bar.set_description_str(visible(text, keep=""))
+            self._bar.set_description_str(visible(text, keep=""), refresh=False)
             self._bar.refresh()
             return
         share = done / self.total
