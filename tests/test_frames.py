@@ -108,3 +108,13 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(DataError, match=r"pandas is not installed[\s\S]*deepprooflog\[frames\]"):
         ResultTable(("a",), ({"a": 1},)).to_frame()
+
+
+def test_answers_of_other_runs() -> None:
+    """Sums have no triples: a row is the bindings, the probability and the proof."""
+    from deepprooflog.recipes.answer_table import result_table
+
+    program = dpl.Program("0.4 :: p(a). 0.6 :: p(b).")
+    frame = result_table(dpl.predict(program, "p(X)", 2)).to_frame()
+    assert frame[["X", "probability"]].values.tolist() == [["b", 0.6], ["a", 0.4]]
+    assert frame["proof"][0].startswith("?- p(X).")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -142,3 +144,21 @@ def test_no_program_has_the_builtins(
 def test_a_missing_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["nowhere.pl"]) == 2
     assert "nowhere.pl: error: No such file" in capsys.readouterr().err
+
+
+def test_torch_stays_out(tmp_path: Path) -> None:
+    """A top level of a program begins at once: it does not load torch."""
+    (tmp_path / "coin.pl").write_text("0.5 :: heads.", encoding="utf-8")
+    script = (
+        "import sys\n"
+        "from deepprooflog.cli import main\n"
+        "main(['coin.pl'])\n"
+        "print(*{'torch'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, input=":prob heads\n:prove heads\nheads\n",
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[0] == "0.5"
+    assert done.stdout.splitlines()[-1] == "true"
+    assert done.stderr.split() == []

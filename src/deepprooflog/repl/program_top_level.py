@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -86,21 +87,24 @@ class ProgramTopLevel(TopLevel):
             console.record({"query": query, "answers": found, "complete": complete})
 
     def _prob(self, console: Console, query: str) -> None:
+        began = time.perf_counter()
         try:
             log = self.asked.query_log_prob(query, self.settings.budget())
         except Inexact as error:
-            _inexact(console, query, error)
+            seconds = time.perf_counter() - began
+            _inexact(console, query, error, probability=None, seconds=seconds)
             return
+        seconds = time.perf_counter() - began
         value = probability(log)
         record = {"query": query, "probability": value, "lower": value, "upper": value}
         tiny = {"log_probability": log} if value == 0 and log > -math.inf else {}
-        console.reply(number(value, log), {**record, "exact": True, **tiny})
+        console.reply(number(value, log), {**record, "exact": True, "seconds": seconds, **tiny})
 
     def _answers(self, console: Console, query: str) -> None:
         try:
             logs = self.asked.log_answers(query, self.settings.budget())
         except Inexact as error:
-            _inexact(console, query, error)
+            _inexact(console, query, error, answers={})
             return
         found = {text: probability(log) for text, log in logs.items()}
         console.reply(columns(found, logs) or "false", {"query": query, "answers": found})
@@ -146,9 +150,9 @@ def _read(file: str) -> Program:
         raise DataError(str(error), file=file) from None
 
 
-def _inexact(console: Console, query: str, error: Inexact) -> None:
+def _inexact(console: Console, query: str, error: Inexact, **record: object) -> None:
     """Bounds in place of what was asked for."""
     hint = error.hint if isinstance(error, Rounded) else larger(error)
     console.note(f"not exact: {error.message}\ntry: {hint}")
     bounds = {"lower": error.lower, "upper": error.upper, "exact": False}
-    console.reply(interval(error.lower, error.upper), {"query": query, **bounds})
+    console.reply(interval(error.lower, error.upper), {"query": query, **record, **bounds})
