@@ -18,7 +18,9 @@ PACKAGE = Path(__file__).parents[1] / "src" / "deepprooflog"
 # From the bottom up: a part imports only itself and what stands on an earlier rung.
 RUNGS: tuple[tuple[str, ...], ...] = (
     ("terminal",),
+    ("markup",),
     ("errors",),
+    ("frames",),
     ("device",),
     ("data",),
     ("syntax",),
@@ -37,6 +39,7 @@ RUNGS: tuple[tuple[str, ...], ...] = (
     ("kg",),
     ("recipes",),
     ("demo",),
+    ("repl",),
     ("cli",),
 )
 HEIGHT = {part: height for height, rung in enumerate(RUNGS) for part in rung}

@@ -6,26 +6,19 @@ They need no network and no torch. For programs with networks or an embedding sc
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
-from deepprooflog.errors import Notice
 from deepprooflog.infer.answers.predict import STEPS, By
 from deepprooflog.infer.method import Method
 from deepprooflog.infer.success import Success
-from deepprooflog.logic.answers import bindings_text
-from deepprooflog.logic.body import conjunction
-from deepprooflog.logic.limits.budget import Budget, Spending
-from deepprooflog.logic.limits.watch import resident, watched
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.logic.solver.solver import Solver
+from deepprooflog.logic.search import search
 from deepprooflog.proof.build import Prediction
 from deepprooflog.questions import ProgramQuestions
-from deepprooflog.syntax.terms import variables
 
 
 def prob(
@@ -192,49 +185,9 @@ def solve(
     >>> list(solve(Program("p(a). p(b)."), "p(X)"))
     [{'X': 'a'}, {'X': 'b'}]
     """
-    limits = budget or Budget()
-    spending = Spending(limits)
-    since = resident() if limits.max_memory is not None else None
-    began = time.monotonic()
-    with watched(limits, since):
-        parsed = program.query(query)
-        _say_untabled(program, parsed)
-        solver = Solver(program, occurs_check=program.occurs_check, budget=spending)
-        search = solver.run(conjunction(parsed.atoms))
-        open_ = variables(*parsed.atoms)
-    left = None if limits.max_seconds is None else limits.max_seconds - time.monotonic() + began
+    found = search(program, query, budget)
     try:
-        while True:
-            began = time.monotonic()
-            # A budget whose clock was started elsewhere has its own deadline.
-            if left is not None and limits.deadline is None:
-                spending.resume(began + left)
-                watch = watched(replace(limits, deadline=began + left), since)
-            else:
-                watch = watched(limits, since)
-            with watch:
-                answer = None
-                for _ in search:
-                    answer = bindings_text(parsed, program)
-                    break
-            if answer is None:
-                return
-            if left is not None:
-                left -= time.monotonic() - began
-            yield answer
+        for solution in found:
+            yield dict(solution.bindings)
     finally:
-        # However the search was ended, the query's own variables are free again.
-        search.close()
-        for var in open_:
-            var.ref = None
-
-
-def _say_untabled(program: Program, query: Query) -> None:
-    untabled = program.table_below(query.atoms)
-    if untabled is not None:
-        place = program.tabled[untabled]
-        warnings.warn(
-            f"{place.file}:{place.line}: solve has no tables: it takes {untabled} as it is written",
-            Notice,
-            stacklevel=3,
-        )
+        found.close()

@@ -72,6 +72,17 @@ def _again(kind: type[ProofLogError], args: tuple[Any, ...], state: dict[str, An
     return error
 
 
+def error_text(error: ProofLogError) -> str:
+    """The error as a command shows it: with its place and caret, or after the word `error`.
+
+    >>> print(error_text(ProofLogError("no proof", hint="a query that has one")))
+    error: no proof
+    try: a query that has one
+    """
+    placeless = error.file is None and error.line is None
+    return f"error: {error}" if placeless else str(error)
+
+
 class SyntaxProblem(ProofLogError):
     """The text is not a Prolog term or program."""
 

@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("command", [[], ["prob"], ["answers"], ["solve"], ["prove"]])
+@pytest.mark.parametrize("command", [[], ["prob"], ["answers"], ["solve"], ["prove"], ["repl"]])
 def test_help_has_an_example(command: list[str]) -> None:
     run = subprocess.run([*DPRL, *command, "--help"], capture_output=True, text=True)
     assert run.returncode == 0

@@ -9,12 +9,14 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 from deepprooflog import __version__
 from deepprooflog.cli.arguments import limits
 from deepprooflog.cli.report import notices_as_notes
-from deepprooflog.errors import ProofLogError, Stopped
+from deepprooflog.data.places import is_file
+from deepprooflog.errors import ProofLogError, Stopped, error_text
 from deepprooflog.logic.limits.budget import BudgetExceeded
 from deepprooflog.logic.limits.watch import watched
 from deepprooflog.terminal import Screen, visible
@@ -22,7 +24,7 @@ from deepprooflog.terminal import Screen, visible
 # Each is a module beside this one, with _ for -.
 COMMANDS = (
     "prob", "answers", "solve", "prove", "mine", "train", "evaluate", "rules", "query", "explain",
-    "why-not", "demo",
+    "why-not", "demo", "repl",
 )  # fmt: skip
 
 EPILOG = """\
@@ -62,11 +64,23 @@ def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status; what the user got wrong is one message and a 2."""
-    given = sys.argv[1:] if argv is None else argv
+    given = as_command(sys.argv[1:] if argv is None else argv)
     asked = [name for name in given[:1] if name in COMMANDS]
     with screens():
         arguments = parser(asked or COMMANDS).parse_args(given)
         return _status(arguments)
+
+
+def as_command(given: Sequence[str]) -> Sequence[str]:
+    """The words of a command line, where a program in a command's place is `repl` of it.
+
+    >>> as_command(["coin.pl"]), as_command(["prob", "coin.pl", "heads"])
+    (['repl', 'coin.pl'], ['prob', 'coin.pl', 'heads'])
+    """
+    first = next(iter(given), "-")
+    if first in COMMANDS or first.startswith("-"):
+        return given
+    return ["repl", *given] if first.endswith(".pl") or is_file(Path(first)) else given
 
 
 @contextmanager
@@ -101,9 +115,7 @@ def _status(arguments: argparse.Namespace) -> int:
         print("error: there was not enough memory", file=sys.stderr)
         return 3
     except ProofLogError as error:
-        message = str(error)
-        placeless = error.file is None and error.line is None
-        print(f"error: {message}" if placeless else message, file=sys.stderr)
+        print(error_text(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt as error:
         stopped = error if isinstance(error, Stopped) else Stopped()

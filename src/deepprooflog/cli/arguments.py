@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from deepprooflog.device import DEVICES
 from deepprooflog.errors import ProgramError, SyntaxProblem
+from deepprooflog.logic.limits.sizes import read_size
 
 if TYPE_CHECKING:
     from deepprooflog import Budget, Program
-
-_UNITS = {
-    "": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
-    "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
-    "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40,
-}  # fmt: skip
-_SIZE = re.compile(rf"(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})", re.IGNORECASE)
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -51,6 +44,27 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="DATA", help="default: the run's own")
     add_limits(parser)
     parser.set_defaults(needs="deepprooflog.recipes.tasks")
+
+
+def add_save(parser: argparse.ArgumentParser) -> None:
+    """`--save PATH`: the result as a table too."""
+    parser.add_argument(
+        "--save", metavar="PATH", type=table_path,
+        help="write a table there too: CSV, TSV or Parquet, by the ending",
+    )  # fmt: skip
+
+
+def table_path(text: str) -> str:
+    """A file that a table can be written to, by its ending.
+
+    >>> table_path("answers.parquet")
+    'answers.parquet'
+    """
+    from deepprooflog.frames import ENDINGS
+
+    if not text.lower().endswith(ENDINGS):
+        raise argparse.ArgumentTypeError(f"{text!r} has none of the endings {', '.join(ENDINGS)}")
+    return text
 
 
 def add_budget(parser: argparse.ArgumentParser, counts: str) -> None:
@@ -136,8 +150,8 @@ def positive_size(text: str) -> int:
     >>> positive_size("500MB"), positive_size("2 GB"), positive_size("1.5GiB")
     (500000000, 2000000000, 1610612736)
     """
-    found = _SIZE.fullmatch(text.strip())
-    if found is None or (value := int(float(found[1]) * _UNITS[found[2].upper()])) < 1:
+    value = read_size(text)
+    if value is None:
         raise argparse.ArgumentTypeError(f"a size such as 500MB or 2GB is needed, not {text!r}")
     return value
 

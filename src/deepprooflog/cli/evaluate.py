@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, add_run, command, positive_integer
+from deepprooflog.cli.arguments import Commands, add_run, add_save, command, positive_integer
 from deepprooflog.cli.explain import show
 
 EXAMPLE = """\
@@ -15,6 +15,7 @@ EXAMPLE = """\
   dprl evaluate runs/family --protocol full
   dprl evaluate runs/family --protocol full --reading max --rules rules.pl
   dprl evaluate runs/countries --candidates regions --sides tail
+  dprl evaluate runs/family --save figures.parquet
   dprl evaluate runs/family --proofs 1 --json > scores.json
 
 JSON for graphs: {protocol, negatives, ties, queries, mrr, "hits@1", "hits@3", "hits@10", auc_pr,
@@ -51,12 +52,14 @@ def add_parser(commands: Commands) -> None:
         help="also give the N best proofs of every test triple",
     )  # fmt: skip
     parser.add_argument("--seed", metavar="N", type=int, help="of the negatives; default: 0")
+    add_save(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the test figures."""
     from deepprooflog.learn.run.folder import open_run
+    from deepprooflog.recipes.answer_table import figures_table
     from deepprooflog.recipes.tasks import EvaluateOptions, run_kind
 
     folder = open_run(Path(arguments.run_folder))
@@ -67,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.reading, arguments.rules, progress=not arguments.json,
     )  # fmt: skip
     result, answers = kind.evaluate(folder, asked)
+    if arguments.save is not None:
+        figures_table(result).save(arguments.save)
     if arguments.json:
         report.emit_json(result)
     else:

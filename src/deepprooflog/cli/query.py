@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, add_run, command, positive_integer
+from deepprooflog.cli.arguments import Commands, add_run, add_save, command, positive_integer
 from deepprooflog.errors import DataError
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ EXAMPLE = """\
   dprl query runs/addition 'add(test(3..0), test(7..4), Z, 0)' --proof
   dprl query runs/addition --test 12
   dprl query runs/family 'uncle(X, 2252)' --top 10 --new --proof
+  dprl query runs/family 'uncle(X, 2252)' --save uncles.csv
 
 In addition runs test(I) and train(I) are pictures, numbered from 0 in file order, test(I..J) is a
 list of them, and `--test K` is the run's test sum number K with the sum left open. In graph runs
@@ -41,12 +42,14 @@ def add_parser(commands: Commands) -> None:
         help="the most probable answer, or that of the best derivation",
     )  # fmt: skip
     parser.add_argument("--proof", action="store_true", help="show the proof of each answer")
+    add_save(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the answers."""
     from deepprooflog.learn.run.folder import open_run
+    from deepprooflog.recipes.answer_table import result_table
     from deepprooflog.recipes.tasks import QueryOptions, run_kind
 
     if (arguments.query is None) == (arguments.test is None):
@@ -56,9 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
     folder = open_run(Path(arguments.run_folder))
     asked = QueryOptions(
         arguments.query, arguments.test, arguments.top, arguments.by, arguments.new,
-        int(arguments.proof or arguments.json), arguments.device, arguments.data,
+        int(bool(arguments.proof or arguments.json or arguments.save)), arguments.device,
+        arguments.data,
     )  # fmt: skip
     result = run_kind(folder).query(folder, asked)
+    if arguments.save is not None:
+        result_table(result.answers).save(arguments.save)
     if arguments.json:
         report.emit_json(result.to_dict())
     else:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, add_run, command, positive_integer
+from deepprooflog.cli.arguments import Commands, add_run, add_save, command, positive_integer
 
 if TYPE_CHECKING:
     from deepprooflog.kg.readings.table import RuleRow
@@ -17,6 +18,7 @@ SORTS = ("weight", "confidence", "support", "right", "wrong", "relation")
 EXAMPLE = """\
   dprl rules runs/village --sort right --top 20
   dprl rules runs/village --format csv > rules.csv
+  dprl rules runs/village --save rules.parquet
 
 weight: the policy's mean probability of the rule as first step, where it applies on validation;
 support of predictions: over the training triples; right: validation triples that it backs; wrong:
@@ -33,15 +35,19 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--sort", choices=SORTS, help="the largest first; default: as they stand")
     parser.add_argument("--top", metavar="N", type=positive_integer, help="default: all")
     parser.add_argument("--format", choices=("text", "csv", "json"), help="default: text")
+    add_save(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table."""
     from deepprooflog.kg.model import open_graph_model
+    from deepprooflog.kg.readings.rule_table import RuleTable
 
     model = open_graph_model(arguments.run_folder, device=arguments.device, data=arguments.data)
     rows = _sorted(model.rule_table(), arguments.sort)[: arguments.top]
+    if arguments.save is not None:
+        RuleTable(tuple(rows)).table().save(arguments.save)
     form = "json" if arguments.json else arguments.format or "text"
     if form == "json":
         report.emit_json({"rules": [row.to_dict() for row in rows]})
@@ -52,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _sorted(rows: list[RuleRow], by: str | None) -> list[RuleRow]:
+def _sorted(rows: Sequence[RuleRow], by: str | None) -> Sequence[RuleRow]:
     if by is None:
         return rows
     if by == "relation":
@@ -60,7 +66,7 @@ def _sorted(rows: list[RuleRow], by: str | None) -> list[RuleRow]:
     return sorted(rows, key=lambda row: -(getattr(row, by) or 0))
 
 
-def _csv(rows: list[RuleRow]) -> str:
+def _csv(rows: Sequence[RuleRow]) -> str:
     out = io.StringIO()
     names = [*rows[0].to_dict()] if rows else ["rule"]
     writer = csv.DictWriter(out, names, lineterminator="\n")
@@ -69,7 +75,7 @@ def _csv(rows: list[RuleRow]) -> str:
     return out.getvalue()
 
 
-def _text(rows: list[RuleRow]) -> str:
+def _text(rows: Sequence[RuleRow]) -> str:
     if not rows:
         return "the run has no rules"
     lines = [f"{'weight':>6} {'conf.':>6} {'support':>13} {'right':>6} {'wrong':>6}  rule"]

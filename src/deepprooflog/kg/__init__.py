@@ -36,6 +36,7 @@ from deepprooflog.kg.model import open_graph_model as open
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.prover import Prover
+from deepprooflog.kg.readings.rule_table import RuleTable
 from deepprooflog.kg.training import train_graph as train
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "KgeOptions",
     "PpoOptions",
     "Prover",
+    "RuleTable",
     "Rules",
     "calibrate",
     "figures",

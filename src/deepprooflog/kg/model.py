@@ -38,6 +38,7 @@ from deepprooflog.kg.learn.setup import (
     theory_of,
     untrained_policy,
 )
+from deepprooflog.kg.model_html import model_html
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, from_rdf, scored
 from deepprooflog.kg.prove.build import with_graph
 from deepprooflog.kg.prove.compare import Comparison, compare_answers
@@ -47,8 +48,9 @@ from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.prove.why_not import why_not_triple
 from deepprooflog.kg.readings.evaluate import POLICY, chosen_readings, evaluate_readings
+from deepprooflog.kg.readings.rule_table import RuleTable
 from deepprooflog.kg.readings.scores import RuleReader
-from deepprooflog.kg.readings.table import RuleRow, rule_rows
+from deepprooflog.kg.readings.table import rule_rows
 from deepprooflog.kg.summary import RunSummary, summary_of
 from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.kg.walk.prover import WalkProver
@@ -98,6 +100,9 @@ class GraphModel:
         if self.walks is not None:
             proofs = f"walks of {plural(self.options.walk.hops, 'hop')}"
         return f"GraphModel({self.graph!r}, {proofs}, {prior})"
+
+    def _repr_html_(self) -> str:
+        return model_html(self)
 
     def query(self, text: str, top: int = 10, *, proofs: int = 1, new: bool = False) -> Answers:
         """The most probable answers of a triple with variables, such as `uncle(X, max)`.
@@ -225,9 +230,9 @@ class GraphModel:
         """The test triples that are ranked, as rows of numbers."""
         return queries_to_rank(self.options, self.graph)
 
-    def rule_table(self) -> list[RuleRow]:
+    def rule_table(self) -> RuleTable:
         """Each rule: its learned weight, its counts, what it backs on validation, an example."""
-        return rule_rows(self.graph, self.rules.rules, self.prover)
+        return RuleTable(tuple(rule_rows(self.graph, self.rules.rules, self.prover)))
 
     def run_summary(
         self, folder: str | Path | None = None, *, triples: int = 500, negatives: int = 1

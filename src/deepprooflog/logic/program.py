@@ -235,6 +235,11 @@ class Program:
                     found.setdefault(clause.label.network, clause)
         return found
 
+    def _repr_html_(self) -> str:
+        from deepprooflog.logic.program_html import program_html
+
+        return program_html(self)
+
     def __repr__(self) -> str:
         return f"Program({self.file!r}, {len(self.predicates)} predicates)"
 

@@ -114,6 +114,12 @@ class Proof:
 
         return from_json(text)
 
+    def _repr_html_(self) -> str:
+        from deepprooflog.markup import block
+        from deepprooflog.proof.render.fragment import proof_fragment
+
+        return block(proof_fragment(self))
+
     def to_html(self) -> str:
         """One self-contained page: a tree that folds, with search."""
         from deepprooflog.proof.render.html import to_html

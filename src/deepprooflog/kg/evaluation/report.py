@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any
 
+from deepprooflog.kg.evaluation.figure_table import figure_table, figures_html
 from deepprooflog.kg.evaluation.metrics import HITS
 
 SHOWN = ("mrr", "hits@1", "hits@3", "hits@10", "auc_pr")
@@ -98,6 +99,18 @@ class Figures:
     def to_dict(self) -> dict[str, Any]:
         """Plain Python, as scripts read it."""
         return dict(self.record)
+
+    def to_frame(self) -> Any:
+        """The figures as a `pandas.DataFrame`: a row for all lists and for each group of them.
+
+        >>> means = {"mrr": 0.75, "hits@1": 0.5, "hits@3": 1.0, "hits@10": 1.0}
+        >>> Figures(means).to_frame()[["score", "by", "mrr"]].values.tolist()
+        [['p_success', 'all', 0.75]]
+        """
+        return figure_table(self.record).to_frame()
+
+    def _repr_html_(self) -> str:
+        return figures_html(self.record)
 
     def __repr__(self) -> str:
         shown = ", ".join(

@@ -18,6 +18,7 @@ from torch.nn.functional import logsigmoid
 
 from deepprooflog.kg.data.rdf_names import RdfNames
 from deepprooflog.kg.data.triples import Graph, SplitName
+from deepprooflog.kg.prove.answer_table import answer_html, answer_table, answers_html
 from deepprooflog.kg.prove.labels import labels_in, with_labels
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import TripleQuestion
@@ -82,6 +83,9 @@ class Answer:
             **({"labels": dict(self.labels)} if self.labels else {}),
         }  # fmt: skip
 
+    def _repr_html_(self) -> str:
+        return answer_html(self)
+
     def __str__(self) -> str:
         told = " (a triple of train or valid)" if self.known else ""
         lines = [
@@ -135,6 +139,17 @@ class Answers(Sequence[Answer]):
             "query": self.query, "answers": [one.to_dict() for one in self.answers],
             "candidates": self.candidates, "seconds": self.seconds,
         }  # fmt: skip
+
+    def to_frame(self) -> Any:
+        """The answers as a `pandas.DataFrame`, a row for each: variables, triple, figures, proof.
+
+        >>> Answers("uncle(X, max)", (), 0, 0.0).to_frame().columns.tolist()[:2]
+        ['triple', 'probability']
+        """
+        return answer_table(self).to_frame()
+
+    def _repr_html_(self) -> str:
+        return answers_html(self)
 
     def __str__(self) -> str:
         if not self.answers:

@@ -1,11 +1,16 @@
-"""A line on standard error that says how far a long run is; silent where no one watches."""
+"""A line on standard error that says how far a long run is; silent where no one watches.
+
+In a notebook it is a bar of tqdm's where tqdm is installed, and else the same line.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from importlib import import_module
+from typing import Any, Protocol, runtime_checkable
 
 from deepprooflog.terminal import Own, visible
 
@@ -37,7 +42,10 @@ class Progress:
         self.first, self.began = done, clock()
         self.shown = float("-inf")
         self.width = 0
-        self.live = self.stream.isatty()
+        notebook = stream is None and in_notebook()
+        self.live = self.stream.isatty() or notebook
+        self.notebook = notebook
+        self._bar: Any = None
 
     def begin(self, done: int) -> None:
         """Count from here: the time left is told by what is done from now on."""
@@ -49,6 +57,13 @@ class Progress:
         if not self.live or (now - self.shown < SECONDS_BETWEEN and done < self.total):
             return
         self.shown = now
+        if self.notebook and self._bar is None:
+            self._bar = notebook_bar(self.total)
+        if self._bar is not None:
+            self._bar.n = done
+            self._bar.set_description_str(visible(text, keep=""), refresh=False)
+            self._bar.refresh()
+            return
         share = done / self.total
         fresh = done - self.first
         left = (now - self.began) / fresh * (self.total - done) if fresh else float("inf")
@@ -61,10 +76,31 @@ class Progress:
 
     def close(self) -> None:
         """End the line."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
         if self.live and self.width:
             self.stream.write("\n")
             self.stream.flush()
             self.width = 0
+
+
+def in_notebook() -> bool:
+    """Whether this is a kernel of Jupyter, whose streams are no terminals and yet are watched."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return "IPKernelApp" in getattr(shell, "config", {})
+
+
+def notebook_bar(total: int) -> Any:
+    """A bar of tqdm's, with widgets where the notebook has them; None without tqdm."""
+    try:
+        with warnings.catch_warnings():
+            # Without ipywidgets tqdm takes a bar of text, and says so.
+            warnings.simplefilter("ignore")
+            tqdm = import_module("tqdm.auto").tqdm
+    except ImportError:
+        return None
+    return tqdm(total=total, leave=True)
 
 
 def duration(seconds: float) -> str:

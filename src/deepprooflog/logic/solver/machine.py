@@ -162,13 +162,16 @@ class Machine:
         """Take the solutions of a builtin one by one; one returned rather than yielded is last."""
         return _resume(self, (_resume, len(self.trail), cont, solutions))
 
-    def solutions(self, goal: Term) -> Iterator[None]:
-        """Solve a goal, leaving the bindings of each solution in place while it is out."""
+    def solutions(self, goal: Term) -> Iterator[bool]:
+        """Solve a goal, leaving the bindings of each solution in place while it is out.
+
+        True comes with a solution after which nothing is left to try.
+        """
         frame: Continuation | None
         frame = (self.code.query.site(CALL), (goal,), (STOP, (), None))
         try:
             while self._search(frame):
-                yield
+                yield not self.choices
                 frame = None
         finally:
             undo(self.trail, 0)

@@ -51,9 +51,10 @@ class Solver:
             program, guarded=guard is not None, compiled=compiled, occurs_check=occurs_check
         )
 
-    def run(self, goal: Term) -> Generator[None, None, None]:
+    def run(self, goal: Term) -> Generator[bool, None, None]:
         """Each `next` leaves the bindings of one solution in place; resuming backtracks.
 
+        It gives True with a solution that is known to be the last: no choice is left open.
         When the generator is exhausted or closed all bindings are undone.
         """
         budget = self.budget

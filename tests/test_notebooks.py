@@ -1,0 +1,144 @@
+"""The tutorial notebooks run from top to bottom, and are looked at in a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+nbclient = pytest.importorskip("nbclient")
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+PICTURE = ROOT / "docs" / "images" / "notebook.png"
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@cache
+def executed(name: str) -> Any:
+    """A notebook with the outputs of its cells; an error in one fails the test."""
+    path = ROOT / "examples" / "notebooks" / f"{name}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = str(ROOT / "src")
+    try:
+        client = nbclient.NotebookClient(
+            notebook, timeout=300, kernel_name="python3",
+            resources={"metadata": {"path": str(path.parent)}},
+        )  # fmt: skip
+        return client.execute()
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
+
+
+def text_of(cell: Any) -> str:
+    """What a cell printed and gave, as plain text."""
+    outputs = cell.get("outputs", [])
+    parts = [o.get("text") or o.get("data", {}).get("text/plain", "") for o in outputs]
+    return "\n".join(parts)
+
+
+def html_of(cell: Any) -> str:
+    return "".join(o.get("data", {}).get("text/html", "") for o in cell.get("outputs", []))
+
+
+def test_both_kinds_of_user_have_one() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["graph", "perception"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_kept_without_outputs(path: Path) -> None:
+    nbformat.validate(nbformat.read(path, as_version=4))
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            assert (cell["outputs"], cell["execution_count"]) == ([], None)
+
+
+def test_perception() -> None:
+    cells = [cell for cell in executed("perception").cells if cell.cell_type == "code"]
+    shown = "\n".join(map(text_of, cells))
+    found = re.search(r"(\d+)% before, (\d+)% after", shown)
+    assert found is not None
+    # Guessing reads one digit of ten.
+    assert int(found[1]) < 25
+    assert int(found[2]) > 90
+    # scikit-learn's own labels of the two pictures are 0 and 6.
+    assert "total(<tensor 0>,<tensor 1>,6)" in shown
+    assert "in truth 6" in shown
+    assert float(text_of(cells[-1])) > 0.9
+    assert "<details" in html_of(cells[-2])
+
+
+def test_graph() -> None:
+    cells = [cell for cell in executed("graph").cells if cell.cell_type == "code"]
+    shown = list(map(text_of, cells))
+    assert "182 entities" in shown[0]
+    assert "150/150" in shown[1]  # the bar of progress, which a kernel's stream would not show
+    # The village's test triples, which training never sees, have this father.
+    answers = html_of(cells[2])
+    test = (ROOT / "src" / "deepprooflog" / "data" / "village" / "test.pl").read_text()
+    assert "father(caspar_ashgrove,max_ashgrove)." in test
+    assert "caspar_ashgrove" in answers.split("</tr>")[1]
+    assert "proof 1" in html_of(cells[3])
+    assert "husband(A,B) :- wife(B,A)." in html_of(cells[4])
+    assert "mrr" in html_of(cells[5])
+    assert "caspar_ashgrove" in shown[6].splitlines()[1]
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="no /usr/bin/chromium (Debian: chromium)")
+def test_a_picture_for_the_documentation(tmp_path: Path) -> None:
+    """What three cells show, in a browser; DEEPPROOFLOG_SCREENSHOTS=1 keeps the picture."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    cells = [cell for cell in executed("graph").cells if cell.cell_type == "code"]
+    page_file = tmp_path / "notebook.html"
+    page_file.write_text(page_of(cells[2:5]), encoding="utf-8")
+    with sync_api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 920, "height": 900})
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(page_file.as_uri())
+        closed = page.locator("td details").first
+        assert not page.locator("td details ul").first.is_visible()
+        closed.locator("summary").first.click()
+        assert page.locator("td details ul").first.is_visible()
+        assert "caspar_ashgrove" in page.locator("tbody tr").first.inner_text()
+        closed.locator("summary").first.click()
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        shot = page.screenshot()
+        browser.close()
+    assert not complaints
+    assert asked == [page_file.as_uri()]
+    assert wide <= 920
+    if os.environ.get("DEEPPROOFLOG_SCREENSHOTS"):
+        PICTURE.parent.mkdir(exist_ok=True)
+        PICTURE.write_bytes(shot)
+    assert PICTURE.read_bytes()[:8] == shot[:8]
+
+
+def page_of(cells: list[Any]) -> str:
+    """Cells and what they gave, one below the other."""
+    parts = []
+    for number, cell in enumerate(cells, 3):
+        source = html.escape(cell.source)
+        parts.append(f'<div class="c"><b>[{number}]:</b><pre>{source}</pre></div>')
+        parts.append(f'<div class="c"><b></b><div>{html_of(cell)}</div></div>')
+    return f"""<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Notebook</title>
+<style>body{{margin:16px 20px;font:14px system-ui,sans-serif;color:#1f2328}}
+.c{{display:grid;grid-template-columns:44px 1fr;gap:8px;margin:6px 0}}
+.c b{{color:#4a6fa5;font:13px monospace;padding-top:7px}}
+pre{{margin:0;padding:7px 10px;background:#f6f8fa;border:1px solid #d1d9e0;border-radius:4px;
+font:13px "DejaVu Sans Mono",monospace}}</style>{"".join(parts)}</html>"""
