@@ -41,6 +41,7 @@ from deepprooflog.proof.tree import Proof
 if TYPE_CHECKING:
     from deepprooflog import kg
     from deepprooflog.infer.batches.batch import Compiled
+    from deepprooflog.insight.why_not import why_not
     from deepprooflog.learn import History, Loss, fit, losses
     from deepprooflog.learn.ppo import Ppo, ppo
     from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
@@ -105,6 +106,7 @@ __all__ = [
     "smc_loss",
     "solve",
     "success",
+    "why_not",
 ]
 
 # What needs torch is loaded when it is first asked for: labels alone do without.
@@ -127,6 +129,7 @@ _LAZY = {
     "Scorer": "deepprooflog.score.scorer",
     "Unit": "deepprooflog.score.scorer",
     "load": "deepprooflog.recipes.tasks",
+    "why_not": "deepprooflog.insight.why_not",
 }
 _PACKAGES = ("kg",)
 

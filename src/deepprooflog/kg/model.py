@@ -14,6 +14,7 @@ from jaxtyping import Int64
 
 from deepprooflog.device import find_device
 from deepprooflog.errors import DataError, ModelError, Notice
+from deepprooflog.insight.failure import WhyNot
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import as_belief, belief_by_lists, load_prior, save_prior
 from deepprooflog.kg.data.folder import read_graph
@@ -38,8 +39,9 @@ from deepprooflog.kg.learn.setup import (
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, from_rdf, scored
 from deepprooflog.kg.prove.build import with_graph
 from deepprooflog.kg.prove.prover import Prover
-from deepprooflog.kg.prove.question import read_question
+from deepprooflog.kg.prove.question import TripleQuestion, read_question
 from deepprooflog.kg.prove.theory import Theory
+from deepprooflog.kg.prove.why_not import why_not_triple
 from deepprooflog.kg.readings.evaluate import POLICY, chosen_readings, evaluate_readings
 from deepprooflog.kg.readings.scores import RuleReader
 from deepprooflog.kg.readings.table import RuleRow, rule_rows
@@ -50,6 +52,7 @@ from deepprooflog.kg.walk.saved import load_walks, save_walks
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.folder import RunFolder, create, open_run
 from deepprooflog.learn.run.settings import as_tables, build, settings
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Term
 
@@ -109,6 +112,35 @@ class GraphModel:
         if question.is_open:
             raise DataError(f"{text} is open", hint=f"query({text!r})")
         return self.query(text, 1, proofs=proofs)[0]
+
+    def why_not(
+        self, text: str, *, most: int = 5, missing: int = 2, budget: Budget | None = None
+    ) -> WhyNot:
+        """What keeps a triple from being proved: the facts that its nearest derivations lack.
+
+        At most `missing` facts are assumed to be there; for each of the `most` nearest derivations
+        the probability with those facts added is given.
+        """
+        row, question = self._proving(text)
+
+        def proves(missing_facts: Sequence[str]) -> tuple[float, float]:
+            model = self.with_facts(added=missing_facts) if missing_facts else self
+            one = answer(model.prover, model.graph, question, top=1, proofs=0)[0]
+            return one.probability, one.by_proof
+
+        return why_not_triple(
+            self.prover, self.graph, row, proves, most=most, missing=missing, budget=budget
+        )
+
+    def _proving(self, text: str) -> tuple[tuple[int, int, int], TripleQuestion]:
+        """A ground triple that rules prove or fail to prove, in numbers."""
+        question = read_question(self.graph, text)
+        if self.walks is not None:
+            raise DataError("walks follow any facts: there is no rule that one of them lacks",
+                            hint="a model that was trained with rules")  # fmt: skip
+        if question.head is None or question.tail is None:
+            raise DataError(f"{text} is open", hint="a triple without variables")
+        return (question.head, question.relation, question.tail), question
 
     def evaluate(
         self,
