@@ -76,7 +76,9 @@ def query(subject: ProgramSubject, asking: Asking) -> dict[str, Any]:
     text, questions = asking.text("query"), subject.questions
     parsed = subject.program.query(text)
     asking.on_stage("probability")
-    result = questions.success(parsed, asking.budget.part(PROBABILITY_SHARE))
+    only = not parsed.variables and not asking.number("proofs", 1)
+    share = 1.0 if only else PROBABILITY_SHARE
+    result = questions.success(parsed, asking.budget.part(share))
     found: dict[str, Any] = {**_success(text, result), "answers": [], "complete": True}
     if parsed.variables:
         asking.on_stage("answers")
