@@ -41,6 +41,7 @@ from deepprooflog.proof.tree import Proof
 if TYPE_CHECKING:
     from deepprooflog import kg
     from deepprooflog.infer.batches.batch import Compiled
+    from deepprooflog.insight.steps import steps
     from deepprooflog.insight.why_not import why_not
     from deepprooflog.learn import History, Loss, fit, losses
     from deepprooflog.learn.ppo import Ppo, ppo
@@ -105,6 +106,7 @@ __all__ = [
     "reinforce_loss",
     "smc_loss",
     "solve",
+    "steps",
     "success",
     "why_not",
 ]
@@ -129,6 +131,7 @@ _LAZY = {
     "Scorer": "deepprooflog.score.scorer",
     "Unit": "deepprooflog.score.scorer",
     "load": "deepprooflog.recipes.tasks",
+    "steps": "deepprooflog.insight.steps",
     "why_not": "deepprooflog.insight.why_not",
 }
 _PACKAGES = ("kg",)

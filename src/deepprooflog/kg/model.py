@@ -15,8 +15,10 @@ from jaxtyping import Int64
 from deepprooflog.device import find_device
 from deepprooflog.errors import DataError, ModelError, Notice
 from deepprooflog.insight.failure import WhyNot
+from deepprooflog.insight.steps import StepView
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import as_belief, belief_by_lists, load_prior, save_prior
+from deepprooflog.kg.data.entity_facts import EntityFact, facts_about
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.rules import Rules
@@ -38,8 +40,10 @@ from deepprooflog.kg.learn.setup import (
 )
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, from_rdf, scored
 from deepprooflog.kg.prove.build import with_graph
+from deepprooflog.kg.prove.compare import Comparison, compare_answers
+from deepprooflog.kg.prove.graph_steps import triple_steps
 from deepprooflog.kg.prove.prover import Prover
-from deepprooflog.kg.prove.question import TripleQuestion, read_question
+from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.prove.why_not import why_not_triple
 from deepprooflog.kg.readings.evaluate import POLICY, chosen_readings, evaluate_readings
@@ -121,26 +125,37 @@ class GraphModel:
         At most `missing` facts are assumed to be there; for each of the `most` nearest derivations
         the probability with those facts added is given.
         """
-        row, question = self._proving(text)
 
-        def proves(missing_facts: Sequence[str]) -> tuple[float, float]:
-            model = self.with_facts(added=missing_facts) if missing_facts else self
-            one = answer(model.prover, model.graph, question, top=1, proofs=0)[0]
-            return one.probability, one.by_proof
+        def changed(facts: Sequence[str]) -> tuple[Prover, Graph]:
+            model = self.with_facts(added=facts)
+            return model.prover, model.graph
 
+        self._needs_rules()
         return why_not_triple(
-            self.prover, self.graph, row, proves, most=most, missing=missing, budget=budget
-        )
+            self.prover, self.graph, read_question(self.graph, text), changed, most=most,
+            missing=missing, budget=budget,
+        )  # fmt: skip
 
-    def _proving(self, text: str) -> tuple[tuple[int, int, int], TripleQuestion]:
-        """A ground triple that rules prove or fail to prove, in numbers."""
+    def steps(self, text: str) -> StepView:
+        """The goal of a triple with all the choices of the policy, to be stepped through."""
         question = read_question(self.graph, text)
+        self._needs_rules()
+        return triple_steps(self.prover, self.graph, question)
+
+    def compare(self, left: str, right: str, *, proofs: int = 10) -> Comparison:
+        """Two triples side by side: what only one of them rests on, and how far they differ."""
+        return compare_answers(self.explain(left, proofs), self.explain(right, proofs), proofs)
+
+    def facts_about(self, entity: str | int) -> list[EntityFact]:
+        """The facts that an entity stands in, each with the place it was read."""
+        return facts_about(self.graph, entity)
+
+    def _needs_rules(self) -> None:
         if self.walks is not None:
-            raise DataError("walks follow any facts: there is no rule that one of them lacks",
-                            hint="a model that was trained with rules")  # fmt: skip
-        if question.head is None or question.tail is None:
-            raise DataError(f"{text} is open", hint="a triple without variables")
-        return (question.head, question.relation, question.tail), question
+            raise DataError(
+                "walks follow facts, not rules: they have no derivation to look into",
+                hint="a model that was trained with rules",
+            )
 
     def evaluate(
         self,

@@ -12,19 +12,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from deepprooflog.errors import DataError
 from deepprooflog.graph.goalgraph import CallGraph, GoalGraph
 from deepprooflog.insight.failure import FailedDerivation, WhyNot
 from deepprooflog.insight.near_search import NearRules, NearSearch
 from deepprooflog.insight.why_not import GOALS, NearResults
 from deepprooflog.kg.belief.believe import BELIEVE
 from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.prove.answers import answer
 from deepprooflog.kg.prove.program import relation_functors
 from deepprooflog.kg.prove.prover import Prover
+from deepprooflog.kg.prove.question import TripleQuestion
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.goal import Interner
@@ -35,15 +39,15 @@ from deepprooflog.logic.resolve import start
 from deepprooflog.score.scorer import Scene, Scorer
 from deepprooflog.syntax.terms import Term, args_of, functor_of
 
-Proves = Callable[[Sequence[str]], tuple[float, float]]
-"""p_success of the triple with these facts added, and of it by clauses alone."""
+Changed: TypeAlias = Callable[[Sequence[str]], tuple[Prover, Graph]]
+"""The prover and the graph with these facts added."""
 
 
 def why_not_triple(
     prover: Prover,
     graph: Graph,
-    triple: Sequence[int],
-    proves: Proves,
+    question: TripleQuestion,
+    changed: Changed,
     *,
     most: int = 5,
     missing: int = 2,
@@ -51,45 +55,56 @@ def why_not_triple(
 ) -> WhyNot:
     """The derivations of a triple that fail nearest to success, fewest missing facts first."""
     began = time.perf_counter()
+    if question.head is None or question.tail is None:
+        raise DataError(f"{question.text} is open", hint="a triple without variables")
+    triple = question.head, question.relation, question.tail
     query = Query((graph.term(triple),))
-    program, database = prover.program, prover.database
+    program = prover.program
     interner = Interner()
-    nesting = database.nesting
-    everywhere = database.believe == "everywhere"
+    with watched(budget or Budget(max_goals=GOALS)) as limits:
+        rules = NearRules(
+            assumable=set(relation_functors(graph)).__contains__,
+            most_missing=missing,
+            sensible=_sensible(graph),
+            nesting=prover.database.nesting,
+            follows=lambda choice: choice.clause is None or not believes(choice.clause),
+            weighs=offers_of(prover),
+        )
+        search = NearSearch(program, interner, policy_weights(prover.policy), rules, limits)
+        results = NearResults(program, query, known=graph.entity_ids.__contains__)
+        checked: list[FailedDerivation] = []
+        now, _ = _chances(prover, graph, question)
 
-    def weighs(choice: Choice, left: int) -> bool:
-        """Whether the prover offers a step at an atom with so much nesting left."""
+        def wanted(one: FailedDerivation) -> bool:
+            then, proved = _chances(*changed(one.missing), question)
+            if proved == 0.0:
+                return False
+            checked.append(replace(one, then=then))
+            return True
+
+        search.run(start(query.atoms, interner), lambda found: results.take(found, wanted), most)
+    seconds = round(time.perf_counter() - began, 3)
+    return WhyNot(str(query), now, tuple(checked), search.stopped, search.expanded, seconds)
+
+
+def _chances(prover: Prover, graph: Graph, question: TripleQuestion) -> tuple[float, float]:
+    """p_success of a triple, and of it by clauses alone."""
+    (one,) = answer(prover, graph, question, top=1, proofs=0)
+    return one.probability, one.by_proof
+
+
+def offers_of(prover: Prover) -> Callable[[Choice, int], bool]:
+    """Whether the prover offers a step at an atom with so much nesting left."""
+    nesting, everywhere = prover.database.nesting, prover.database.believe == "everywhere"
+
+    def offers(choice: Choice, left: int) -> bool:
         if choice.clause is None or not choice.clause.body or nesting is None:
             return True
         if believes(choice.clause):
             return everywhere or left == nesting
         return left > 0
 
-    with watched(budget or Budget(max_goals=GOALS)) as limits:
-        rules = NearRules(
-            assumable=set(relation_functors(graph)).__contains__,
-            most_missing=missing,
-            sensible=_sensible(graph),
-            nesting=nesting,
-            follows=lambda choice: choice.clause is None or not believes(choice.clause),
-            weighs=weighs,
-        )
-        search = NearSearch(program, interner, policy_weights(prover.policy), rules, limits)
-        results = NearResults(program, query, known=graph.entity_ids.__contains__)
-        checked: list[FailedDerivation] = []
-        now, by_proof = proves(())
-
-        def wanted(one: FailedDerivation) -> bool:
-            then, proved = proves(one.missing)
-            if not proved > by_proof and by_proof == 0.0:
-                return False
-            checked.append(replace(one, then=then))
-            return True
-
-        search.run(start(query.atoms, interner), lambda found: results.take(found, wanted), most)
-    # The policy weighs steps anew once facts are added; what is there decides the order.
-    seconds = round(time.perf_counter() - began, 3)
-    return WhyNot(str(query), now, tuple(checked), search.stopped, search.expanded, seconds)
+    return offers
 
 
 def _sensible(graph: Graph) -> Callable[[Term], bool]:
