@@ -1,0 +1,91 @@
+// Where the goals of a graph stand: in layers by distance from the query, few crossings.
+
+const CHAR = 7.3;
+const HEIGHT = 30;
+const GAP = 18;
+const LAYER = 78;
+const MOST = 34; // characters of a goal that are drawn
+
+/** Boxes and edge paths for nodes {id, goal} and edges {from, to}. */
+export function layered({ nodes, edges }, text) {
+  const below = new Map(nodes.map((node) => [node.id, []]));
+  const above = new Map(nodes.map((node) => [node.id, []]));
+  for (const edge of edges) {
+    below.get(edge.from)?.push(edge.to);
+    above.get(edge.to)?.push(edge.from);
+  }
+  const depth = distances(nodes, below);
+  const layers = [];
+  for (const node of nodes) (layers[depth.get(node.id)] ??= []).push(node);
+  order(layers, below, above);
+  const boxes = new Map();
+  const rows = layers.map((layer) => layer.map((node) => {
+    const whole = text(node.goal);
+    const label = whole.length > MOST ? `${whole.slice(0, MOST - 1)}…` : whole;
+    return { node, label, width: label.length * CHAR + 24, height: HEIGHT };
+  }));
+  const widths = rows.map((row) => row.reduce((sum, box) => sum + box.width + GAP, GAP));
+  const width = Math.max(...widths, 320);
+  rows.forEach((row, at) => {
+    let x = GAP + (width - widths[at]) / 2;
+    for (const box of row) {
+      Object.assign(box, { x, y: GAP + at * LAYER });
+      boxes.set(box.node.id, box);
+      x += box.width + GAP;
+    }
+  });
+  const height = GAP * 2 + (rows.length - 1) * LAYER + HEIGHT;
+  return { boxes: [...boxes.values()], paths: edges.map((edge) => path(edge, boxes)).filter(Boolean), width, height };
+}
+
+function distances(nodes, below) {
+  const depth = new Map();
+  let front = nodes.length ? [nodes[0].id] : [];
+  for (let at = 0; front.length; at += 1) {
+    const next = [];
+    for (const id of front) {
+      if (depth.has(id)) continue;
+      depth.set(id, at);
+      next.push(...below.get(id));
+    }
+    front = next;
+  }
+  for (const node of nodes) if (!depth.has(node.id)) depth.set(node.id, 0);
+  return depth;
+}
+
+// A few sweeps down and up: each goal to the mean place of its neighbours in the layer before.
+function order(layers, below, above) {
+  for (let sweep = 0; sweep < 6; sweep += 1) {
+    const downwards = sweep % 2 === 0;
+    const near = downwards ? above : below;
+    const rows = downwards ? layers : [...layers].reverse();
+    const place = new Map();
+    rows.forEach((layer, at) => {
+      if (at) {
+        const mean = (node, now) => {
+          const places = near.get(node.id).map((id) => place.get(id)).filter((x) => x !== undefined);
+          return places.length ? places.reduce((a, b) => a + b, 0) / places.length : now / layer.length;
+        };
+        const keys = new Map(layer.map((node, now) => [node, mean(node, now)]));
+        layer.sort((a, b) => keys.get(a) - keys.get(b));
+      }
+      layer.forEach((node, now) => place.set(node.id, (now + 0.5) / layer.length));
+    });
+  }
+}
+
+function path(edge, boxes) {
+  const a = boxes.get(edge.from);
+  const b = boxes.get(edge.to);
+  if (!a || !b) return null;
+  if (b.y > a.y) {
+    const [x1, y1, x2, y2] = [a.x + a.width / 2, a.y + a.height, b.x + b.width / 2, b.y];
+    const bend = (y2 - y1) / 2;
+    return { edge, back: false, d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, x: x1 + (x2 - x1) * 0.5, y: (y1 + y2) / 2 + 4 };
+  }
+  // A step back up, or to the goal itself: around the right side.
+  const [x1, y1, x2, y2] = [a.x + a.width, a.y + a.height / 2, b.x + b.width, b.y + b.height / 2 + (a === b ? 8 : 0)];
+  const out = Math.max(x1, x2) + 36;
+  return { edge, back: true, d: `M${x1} ${y1}C${out} ${y1 - (a === b ? 24 : 0)} ${out} ${y2 + (a === b ? 12 : 0)} ${x2} ${y2}`, x: out - 8, y: (y1 + y2) / 2 + 4 };
+}

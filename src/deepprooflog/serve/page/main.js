@@ -1,0 +1,128 @@
+// The page: its header, the query box, and which view is shown.
+
+import { answersView } from "./answers.js";
+import { changesBar } from "./changes.js";
+import { combobox, suggestGoal } from "./combobox.js";
+import { compareView } from "./compare.js";
+import { el, show } from "./dom.js";
+import { factsView } from "./facts.js";
+import { graphView } from "./goal_graph.js";
+import { problem } from "./parts.js";
+import { programView } from "./program.js";
+import { go, link, route } from "./routes.js";
+import { runView } from "./run.js";
+import { busy, open, session, stop } from "./session.js";
+import { stepView } from "./step.js";
+import { shortened } from "./text.js";
+import { whyNotView } from "./why_not.js";
+
+const VIEWS = {
+  run: {
+    ask: [answersView, "Answers"],
+    whynot: [whyNotView, "Why not"],
+    compare: [compareView, null],
+    step: [stepView, "Step"],
+    facts: [factsView, "Facts"],
+    run: [runView, "Run"],
+  },
+  program: {
+    ask: [programView, "Program"],
+    whynot: [whyNotView, "Why not"],
+    step: [stepView, "Step"],
+    graph: [graphView, "Goal graph"],
+  },
+};
+
+const byId = (id) => document.getElementById(id);
+const THEMES = ["auto", "light", "dark"];
+let sequence = 0;
+
+function tabs(view, q) {
+  const rows = Object.entries(VIEWS[session.kind]).filter(([, [, name]]) => name);
+  show(byId("tabs"), rows.map(([name, [, title]]) =>
+    el("a", { href: link(name, { q: name === "run" ? null : q || null }), "aria-current": name === view ? "page" : null }, title)));
+}
+
+async function render() {
+  const { view, parameters } = route();
+  const views = VIEWS[session.kind];
+  const name = view in views ? view : "ask";
+  const input = byId("query");
+  if (parameters.q !== undefined && parameters.q !== input.value) input.value = parameters.q;
+  if (name !== "ask") stop();
+  tabs(name, parameters.q ?? input.value);
+  show(byId("changes"), changesBar());
+  document.title = `${parameters.q ? `${shortened(parameters.q, 60)} · ` : ""}DeepProofLog`;
+  sequence += 1;
+  const mine = sequence;
+  // A view that is overtaken by another writes into a root that is no longer shown.
+  const root = el("div", { class: `view-${name}` });
+  byId("view").replaceChildren(root);
+  try {
+    await views[name][0](root, parameters);
+  } catch (error) {
+    if (mine === sequence) show(root, problem(error));
+    if (!("hint" in error)) throw error;
+  }
+}
+
+
+function theme() {
+  const chosen = localStorage.getItem("dpl-theme") ?? "auto";
+  document.documentElement.dataset.theme = chosen;
+  const names = { auto: "Auto", light: "Light", dark: "Dark" };
+  byId("theme").textContent = names[chosen];
+  byId("theme").setAttribute("aria-label", `Colours: ${names[chosen]}. Change`);
+}
+
+function wire() {
+  const input = byId("query");
+  combobox(input, { suggest: suggestGoal });
+  byId("ask").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (busy() && byId("send").classList.contains("stop")) {
+      stop();
+      return;
+    }
+    const q = input.value.trim();
+    if (!q) return;
+    const { view } = route();
+    const asking = new Set(["whynot", "step", "graph"]);
+    go(asking.has(view) ? view : "ask", { q });
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && busy()) stop();
+    const typing = event.target.matches("input, textarea, select");
+    if (event.key === "/" && !typing) {
+      event.preventDefault();
+      input.focus();
+      input.select();
+    }
+  });
+  byId("theme").addEventListener("click", () => {
+    const at = THEMES.indexOf(document.documentElement.dataset.theme);
+    localStorage.setItem("dpl-theme", THEMES[(at + 1) % THEMES.length]);
+    theme();
+  });
+  window.addEventListener("hashchange", render);
+  window.addEventListener("facts", () => show(byId("changes"), changesBar()));
+}
+
+async function start() {
+  theme();
+  try {
+    await open();
+  } catch (error) {
+    show(byId("view"), problem(error));
+    return;
+  }
+  byId("session").textContent = `${session.kind === "run" ? "run" : "program"} ${shortened(session.name, 80)}`;
+  byId("query").placeholder = session.kind === "run" ? "uncle(X, cora_hollis)" : "a goal, such as s(X)";
+  if (session.kind === "run" && session.graph?.relations?.length) {
+    byId("query").placeholder = `${session.graph.relations[0]}(X, Y)`;
+  }
+  wire();
+  await render();
+}
+
+start();

@@ -1,0 +1,45 @@
+// Why not: the nearest derivations that fail, and the facts that would complete them.
+
+import { failure } from "./answers.js";
+import { el, show } from "./dom.js";
+import { atom, empty, term, waiting } from "./parts.js";
+import { proofTree } from "./proof.js";
+import { link } from "./routes.js";
+import { ask, session } from "./session.js";
+import { plural, probability } from "./text.js";
+
+/** The view of what is missing for `q`. */
+export async function whyNotView(root, { q }) {
+  if (!q) {
+    show(root, empty("Why is something not proved?", el("p", {}, "Type a goal without variables that failed, or came out less probable than you expected.")));
+    return;
+  }
+  show(root, waiting("Looking for the nearest derivations"));
+  let result;
+  try {
+    result = await ask("/api/why_not", { query: q });
+  } catch (error) {
+    show(root, failure(error, q));
+    return;
+  }
+  const { derivations } = result;
+  show(root,
+    el("h2", { class: "answer-title" }, "Why not ", term(result.query ?? q)),
+    el("p", { class: "meta" }, "As things are, its probability is ", el("strong", { class: "number" }, probability(result.probability)),
+      ". ", derivations.length ? `The ${derivations.length === 1 ? "nearest derivation that fails" : `${derivations.length} nearest derivations that fail`}, fewest missing facts first:` : ""),
+    derivations.length ? derivations.map(derivation) : empty("No derivation comes near", el("p", {}, "No rule leads to it with only a few facts missing.")));
+}
+
+function derivation(one, at) {
+  const linked = session.kind === "run";
+  const missing = new Set(one.missing);
+  const nodes = one.nodes ?? one.steps?.nodes ?? one.steps ?? one.proof?.nodes ?? [];
+  const { element, tools } = proofTree({ nodes: nodes.map((node) => ({ ...node, kind: node.kind ?? (missing.has(node.atom) ? "missing" : "rule") })) },
+    { linked, name: `Failed derivation ${at + 1}` });
+  return el("article", { class: "proof failed" },
+    el("header", {}, el("h3", {}, plural(one.missing.length, "fact missing", "facts missing")), tools),
+    el("ul", { class: "missing" }, one.missing.map((fact) => el("li", {}, atom(fact, linked)))),
+    linked && one.missing.length === 1 && el("p", { class: "actions" },
+      el("a", { class: "button", href: link("facts", { add: one.missing[0], q: document.getElementById("query").value.trim() || null }) }, "Add it and see")),
+    element);
+}
