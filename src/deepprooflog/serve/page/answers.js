@@ -8,7 +8,7 @@ import { go, link } from "./routes.js";
 import { ask, before, changed, session, Stopped } from "./session.js";
 import { difference, plural, probability, seconds, shortened } from "./text.js";
 
-const TOP = 20;
+const TOP = 10;
 const PROOFS = 3;
 const chosen = new Set(); // triples ticked for comparison
 
@@ -68,7 +68,8 @@ function earlier(q, answer) {
 
 function table(result, q, open, most) {
   const selected = open ?? (isWide() ? result.answers[0].triple : null);
-  return el("ol", { class: "answer-list", onkeydown: move }, result.answers.map((answer, at) => {
+  const heads = el("p", { class: "answer-heads", "aria-hidden": "true" }, el("span", {}, "answer"), el("span", {}, "probability"), el("span", {}, "compare"));
+  return el("div", { class: "answer-box" }, heads, el("ol", { class: "answer-list", onkeydown: move }, result.answers.map((answer, at) => {
     const was = earlier(q, answer);
     const row = el("a", {
       class: "answer-open",
@@ -81,8 +82,8 @@ function table(result, q, open, most) {
       splitBar(answer),
       el("span", { class: "number" }, probability(answer.probability)),
       el("span", { class: "split" }, splitText(answer, was)));
-    return el("li", {}, row, tick(answer));
-  }));
+    return el("li", { class: answer.triple === selected ? "current" : null }, row, tick(answer));
+  })));
 }
 
 function named(answer) {

@@ -3,12 +3,13 @@
 import { el } from "./dom.js";
 import { readTerm } from "./prolog.js";
 import { link } from "./routes.js";
-import { oneLine, probability, shortened } from "./text.js";
+import { oneLine, probability, shortened, spaced } from "./text.js";
 
 /** A term in the type of programs; long names are cut, the whole stands in the title. */
 export function term(text, attributes = {}) {
-  const shown = shortened(text, 400);
-  const title = shown === oneLine(text) ? null : oneLine(text).slice(0, 2000);
+  const whole = spaced(oneLine(text));
+  const shown = shortened(whole, 400);
+  const title = shown === whole ? null : whole.slice(0, 2000);
   return el("code", { class: "term", title, ...attributes }, shown);
 }
 

@@ -4,7 +4,7 @@ import { el, show } from "./dom.js";
 import { atom, bar, button, chip, term } from "./parts.js";
 import { substitution } from "./prolog.js";
 import { link } from "./routes.js";
-import { oneLine, probability, plural } from "./text.js";
+import { oneLine, plural, probability, spaced } from "./text.js";
 
 const UNFOLDED = 200; // a proof of more steps opens with its first levels only
 const LEVELS = 3;
@@ -122,7 +122,7 @@ export function proofTree(proof, { linked = false, onPlace = null, name = "Proof
             term(step.atom),
             chip(step.kind, step.kind),
           ),
-          step.reason && !repeats(step) && el("code", { class: "reason" }, oneLine(step.reason).slice(0, 600)),
+          step.reason && !repeats(step) && el("code", { class: "reason" }, spaced(oneLine(step.reason)).slice(0, 600)),
         ),
         el("span", { class: "step-number" },
           bar(step.probability, `step probability ${probability(step.probability)}`),

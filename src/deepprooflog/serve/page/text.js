@@ -9,6 +9,12 @@ export function oneLine(text) {
   return String(text).replace(HIDDEN, (c) => NAMED[c] ?? `\\x${c.codePointAt(0).toString(16)}\\`);
 }
 
+/** An atom's text with a blank after each comma outside quotes, as people write it. */
+export function spaced(text) {
+  const quoted = /'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|,(?=\S)/gsu;
+  return text.replace(quoted, (part) => (part === "," ? ", " : part));
+}
+
 /** A name cut to `most` characters, with how many were left out. */
 export function shortened(text, most = 160) {
   const whole = oneLine(text);
