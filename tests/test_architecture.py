@@ -36,12 +36,13 @@ RUNGS: tuple[tuple[str, ...], ...] = (
     ("kg",),
     ("recipes",),
     ("demo",),
+    ("serve",),
     ("cli",),
 )
 HEIGHT = {part: height for height, rung in enumerate(RUNGS) for part in rung}
 
 # The public names are gathered in `__init__`; inside, only these use them, as a user would.
-USERS_OF_THE_PUBLIC_NAMES = {"demo", "cli"}
+USERS_OF_THE_PUBLIC_NAMES = {"demo", "serve", "cli"}
 
 WITHOUT_TENSORS = ("terminal", "errors", "syntax", "logic")
 CHECKED = {"graph", "score", "infer", "relational", "model", "mdp", "learn", "kg", "recipes"}

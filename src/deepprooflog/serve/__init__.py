@@ -1,0 +1,8 @@
+"""The explorer: a run or a program asked from a browser, by HTTP, or by an agent over MCP.
+
+    Source ─→ Service (queue, budgets, jobs) ─→ Worker processes ─→ answers as plain Python
+              ↑ web/ (FastAPI)   ↑ mcp_server.py
+
+The process that serves loads no model and asks no query: worker processes do, and one that does
+not stop when its time is up is killed and replaced.
+"""

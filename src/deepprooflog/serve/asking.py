@@ -1,0 +1,67 @@
+"""What an ask is given beside its arguments: a budget whose clock runs, and where to report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deepprooflog.errors import BudgetExceeded, DataError, ProofLogError
+from deepprooflog.logic.limits.budget import Budget
+
+
+@dataclass(frozen=True)
+class Asking:
+    """One ask as its worker sees it."""
+
+    arguments: Mapping[str, Any]
+    budget: Budget
+    on_stage: Callable[[str], None]
+
+    def text(self, name: str) -> str:
+        """An argument that must be there, and say something."""
+        value = self.arguments.get(name)
+        if not isinstance(value, str) or not value.strip().rstrip("."):
+            raise DataError(f"the {name} is empty", hint="a goal such as s(X)")
+        return value
+
+    def number(self, name: str, default: int) -> int:
+        """A count among the arguments."""
+        return int(self.arguments.get(name, default))
+
+
+def error_record(error: BaseException) -> dict[str, Any]:
+    """An error as the page and scripts read it.
+
+    >>> from deepprooflog.errors import SyntaxProblem
+    >>> record = error_record(SyntaxProblem("unexpected ')'", line=1, column=5))
+    >>> record["kind"], record["line"], record["column"], record["hint"]
+    ('SyntaxProblem', 1, 5, None)
+    """
+    if not isinstance(error, ProofLogError):
+        message = "there was not enough memory" if isinstance(error, MemoryError) else str(error)
+        return {**_NO_PLACE, "kind": type(error).__name__, "message": message, "hint": None}
+    return {
+        "kind": type(error).__name__, "message": error.message, "hint": error.hint,
+        "file": error.file, "line": error.line, "column": error.column, "text": error.text,
+        **({"limit": error.limit} if isinstance(error, BudgetExceeded) else {}),
+    }  # fmt: skip
+
+
+_NO_PLACE = {"file": None, "line": None, "column": None, "text": None}
+
+
+def plain(value: Any) -> Any:
+    """A result in which every number is one that JSON has: infinities and NaN become null.
+
+    >>> plain({"log": -math.inf, "rows": (1.5, "a")})
+    {'log': None, 'rows': [1.5, 'a']}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value

@@ -1,0 +1,88 @@
+"""What can be asked of a graph run: answers with proofs, one triple explained."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from deepprooflog.errors import DataError
+from deepprooflog.kg.model import GraphModel
+from deepprooflog.recipes.tasks import load
+from deepprooflog.serve.asking import Asking
+from deepprooflog.serve.source import Source
+from deepprooflog.syntax.terms import Atom
+from deepprooflog.syntax.writer import write_term
+
+# More names than these are not sent to the page's completion.
+MOST_NAMES = 2_000_000
+
+
+class GraphSubject:
+    """A run's model, with the facts that the session has changed."""
+
+    def __init__(self, source: Source, trained: GraphModel) -> None:
+        self.source = source
+        self.trained = trained
+        self.model = trained
+        if source.added or source.removed:
+            self.model = trained.with_facts(source.added, source.removed)
+
+
+def open_run_model(source: Source) -> GraphModel:
+    """The model of a run; other runs than those of graphs are refused."""
+    assert source.path is not None
+    model = load(source.path)
+    if not isinstance(model, GraphModel):
+        raise DataError(
+            f"a {type(model).__name__}, not a model of a graph: there is no explorer for it",
+            file=source.path, hint="a program's file, or a run of dprl train kg",
+        )  # fmt: skip
+    return model
+
+
+def describe(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
+    """The graph in numbers and names; entities only where they are asked for."""
+    graph, model = subject.model.graph, subject.model
+    counts = {split: len(graph.split(split)) for split in ("train", "valid", "test")}
+    new = graph.entities[len(subject.trained.graph.entities) :]
+    names = graph.entities if asking.arguments.get("names") else new
+    relations = [write_term(Atom(name)) for name in graph.relations]
+    return {
+        "graph": {
+            "name": graph.name, "entities": len(graph.entities), "relations": relations,
+            "triples": counts, "rules": len(model.rules),
+            "prior": None if model.belief is None else model.options.prior.kind,
+            "learner": model.options.learner,
+        },
+        "predicates": [
+            {"name": name, "arity": 2, "kind": "relation"} for name in relations
+        ],
+        "constants": [write_term(one) for one in names[:MOST_NAMES]],
+    }  # fmt: skip
+
+
+def query(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
+    """The most probable answers of a triple with variables, each with its proofs."""
+    asking.on_stage("answers")
+    found = subject.model.query(
+        asking.text("query"), asking.number("top", 10), proofs=asking.number("proofs", 1),
+        new=bool(asking.arguments.get("new", False)),
+    )  # fmt: skip
+    return found.to_dict()
+
+
+def explain(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
+    """How probable a triple is, and the proofs behind it."""
+    began = time.perf_counter()
+    text = asking.text("query")
+    asking.on_stage("proofs")
+    found = subject.model.explain(text, asking.number("proofs", 3))
+    return {"query": text, **found.to_dict(), "seconds": round(time.perf_counter() - began, 3)}
+
+
+GRAPH_ASKS: dict[str, Callable[[GraphSubject, Asking], dict[str, Any]]] = {
+    "describe": describe,
+    "query": query,
+    "explain": explain,
+}

@@ -1,0 +1,1 @@
+"""The session over HTTP: guard, routes, events (needs the extra `serve`)."""
