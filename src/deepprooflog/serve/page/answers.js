@@ -35,13 +35,13 @@ export async function answersView(root, { q, open, top }) {
   }
   const list = el("section", { class: "answers", "aria-label": "Answers" });
   const detail = el("section", { class: "detail", "aria-label": "The opened answer" });
-  show(root, el("div", { class: "two" }, list, detail));
+  show(root, el("div", { class: open ? "two opened" : "two" }, list, detail));
   show(list, head(result), compareBar(), table(result, q, open, most), more(result, q, most));
   const first = result.answers.length === 1 || isWide() ? result.answers[0].triple : null;
   const picked = result.answers.find((one) => one.triple === (open ?? first));
   if (picked) {
     answerDetail(detail, picked, { was: earlier(q, picked), returnTo: link("ask", { q }) });
-    if (open && !isWide()) detail.querySelector("h2").scrollIntoView();
+    if (open && !isWide()) window.scrollTo(0, 0);
   }
 }
 

@@ -122,6 +122,9 @@ async function start() {
     byId("query").placeholder = `${session.graph.relations[0]}(X, Y)`;
   }
   wire();
+  // Only from here on is there someone to take a query.
+  byId("query").disabled = false;
+  byId("send").disabled = false;
   await render();
 }
 

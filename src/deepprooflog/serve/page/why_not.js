@@ -27,19 +27,24 @@ export async function whyNotView(root, { q }) {
     el("h2", { class: "answer-title" }, "Why not ", term(result.query ?? q)),
     el("p", { class: "meta" }, "As things are, its probability is ", el("strong", { class: "number" }, probability(result.probability)),
       ". ", derivations.length ? `The ${derivations.length === 1 ? "nearest derivation that fails" : `${derivations.length} nearest derivations that fail`}, fewest missing facts first:` : ""),
+    result.stopped && el("p", { class: "note warn" }, `The search was cut by ${result.stopped}: there may be nearer ones.`),
     derivations.length ? derivations.map(derivation) : empty("No derivation comes near", el("p", {}, "No rule leads to it with only a few facts missing.")));
 }
 
 function derivation(one, at) {
   const linked = session.kind === "run";
-  const missing = new Set(one.missing);
-  const nodes = one.nodes ?? one.steps?.nodes ?? one.steps ?? one.proof?.nodes ?? [];
-  const { element, tools } = proofTree({ nodes: nodes.map((node) => ({ ...node, kind: node.kind ?? (missing.has(node.atom) ? "missing" : "rule") })) },
-    { linked, name: `Failed derivation ${at + 1}` });
+  const { element, tools } = proofTree(one.steps, { linked, name: `Failed derivation ${at + 1}` });
+  const q = document.getElementById("query").value.trim() || null;
+  const lacking = one.missing.length ? plural(one.missing.length, "fact is missing", "facts are missing") : "No fact is missing";
   return el("article", { class: "proof failed" },
-    el("header", {}, el("h3", {}, plural(one.missing.length, "fact missing", "facts missing")), tools),
-    el("ul", { class: "missing" }, one.missing.map((fact) => el("li", {}, atom(fact, linked)))),
-    linked && one.missing.length === 1 && el("p", { class: "actions" },
-      el("a", { class: "button", href: link("facts", { add: one.missing[0], q: document.getElementById("query").value.trim() || null }) }, "Add it and see")),
+    el("header", {}, el("h3", {}, lacking), tools),
+    el("ul", { class: "missing" },
+      one.missing.map((fact) => el("li", {}, atom(fact, linked))),
+      (one.failed ?? []).map((test) => el("li", { class: "fails" }, term(test), el("span", { class: "soft" }, " does not hold"))),
+      (one.invented ?? []).map((name) => el("li", { class: "where" }, el("span", { class: "soft" }, "where "), term(name), el("span", { class: "soft" }, " may be anything")))),
+    typeof one.then === "number" && el("p", { class: "then" }, "With that, the probability would be ",
+      el("strong", { class: "number" }, probability(one.then)), "."),
+    linked && one.missing.length === 1 && !(one.failed ?? []).length && el("p", { class: "actions" },
+      el("a", { class: "button", href: link("facts", { add: one.missing[0], q }) }, "Add it and see")),
     element);
 }
