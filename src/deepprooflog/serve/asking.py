@@ -9,6 +9,7 @@ from typing import Any
 
 from deepprooflog.errors import BudgetExceeded, DataError, ProofLogError
 from deepprooflog.logic.limits.budget import Budget
+from deepprooflog.proof.tree import Proof
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,15 @@ def error_record(error: BaseException) -> dict[str, Any]:
 
 
 _NO_PLACE = {"file": None, "line": None, "column": None, "text": None}
+
+
+def checked(proof: Proof) -> dict[str, Any]:
+    """A proof as plain Python, with its text and whether each step was replayed and found right.
+
+    `checked` is null where there is no program to replay it through.
+    """
+    replayed = None if proof.checker is None else proof.check()
+    return {**proof.to_dict(), "text": str(proof), "checked": replayed}
 
 
 def plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from deepprooflog.errors import DataError
 from deepprooflog.kg.model import GraphModel
 from deepprooflog.recipes.tasks import load
-from deepprooflog.serve.asking import Asking
+from deepprooflog.serve.asking import Asking, checked
 from deepprooflog.serve.source import Source
 from deepprooflog.syntax.terms import Atom
 from deepprooflog.syntax.writer import write_term
@@ -78,7 +78,11 @@ def explain(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
     text = asking.text("query")
     asking.on_stage("proofs")
     found = subject.model.explain(text, asking.number("proofs", 3))
-    return {"query": text, **found.to_dict(), "seconds": round(time.perf_counter() - began, 3)}
+    proofs = [checked(proof) for proof in found.proofs]
+    return {
+        "query": text, **found.to_dict(), "proof": proofs[0] if proofs else None,
+        "proofs": proofs, "seconds": round(time.perf_counter() - began, 3),
+    }  # fmt: skip
 
 
 GRAPH_ASKS: dict[str, Callable[[GraphSubject, Asking], dict[str, Any]]] = {

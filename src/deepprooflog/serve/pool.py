@@ -24,6 +24,7 @@ MOST_WAITING = 16
 # ended: the watchdog's own raise takes a fraction of it.
 LATE = 2.0
 CANCEL_GRACE = 1.0
+LOADING = 1800.0
 LOOK = 0.05
 
 
@@ -83,7 +84,7 @@ class Pool:
         self._waiting: deque[Job] = deque()
         self._bell = threading.Condition()
         self._idle = [True] * jobs
-        self._workers: list[WorkerProcess | None] = [None] * jobs
+        self.workers: list[WorkerProcess | None] = [None] * jobs
         self._numbers = 0
         self._closed = False
         for place in range(jobs):
@@ -128,7 +129,7 @@ class Pool:
                 job.end("cancelled")
             self._waiting.clear()
             self._bell.notify_all()
-        for worker in self._workers:
+        for worker in self.workers:
             if worker is not None:
                 worker.kill()
 
@@ -149,9 +150,9 @@ class Pool:
             self._run(place, job)
 
     def _started(self, place: int) -> WorkerProcess:
-        worker = self._workers[place]
+        worker = self.workers[place]
         if worker is None or not worker.alive:
-            worker = self._workers[place] = WorkerProcess()
+            worker = self.workers[place] = WorkerProcess()
         return worker
 
     def _run(self, place: int, job: Job) -> None:
@@ -166,6 +167,7 @@ class Pool:
             }
         )  # fmt: skip
         cancelled: float | None = None
+        sent = time.monotonic()
         while True:
             try:
                 reply = worker.replies.get(timeout=LOOK)
@@ -180,8 +182,14 @@ class Pool:
             if not job.wanted and cancelled is None:
                 cancelled = now
                 worker.send({"cancel": job.number})
-            if cancelled is not None and now > cancelled + CANCEL_GRACE:
+            if cancelled is not None and job.began is None:
+                # It is over for who asked; what the worker loads is loaded for the next job.
                 job.end("cancelled")
+            elif cancelled is not None and now > cancelled + CANCEL_GRACE:
+                job.end("cancelled")
+                break
+            if job.began is None and now > sent + LOADING:
+                job.end("failed", error=stopped_error(LOADING, killed=True))
                 break
             if job.began is not None and now > job.began + job.seconds + LATE:
                 job.end("failed", error=stopped_error(job.seconds, killed=True))
@@ -200,20 +208,21 @@ class Pool:
 
     def _replace(self, place: int, source: Source) -> None:
         """End a worker and start another, which loads meanwhile what this one knew."""
-        worker = self._workers[place]
+        worker = self.workers[place]
         if worker is not None:
             worker.kill()
         with self._bell:
             if self._closed:
                 return
-            fresh = self._workers[place] = WorkerProcess()
+            fresh = self.workers[place] = WorkerProcess()
         fresh.send({"id": 0, "ask": "load", "source": source.to_dict()})
 
 
 def _took(job: Job, reply: dict[str, Any]) -> bool:
     """Note a reply; True when it was the last."""
     if "stage" in reply:
-        job.stage = reply["stage"]
+        if not job.ended.is_set():
+            job.stage = reply["stage"]
     elif "begun" in reply:
         job.begin()
     elif "done" in reply:
@@ -222,4 +231,4 @@ def _took(job: Job, reply: dict[str, Any]) -> bool:
         job.end("failed", error=reply["failed"])
     elif "cancelled" in reply:
         job.end("cancelled")
-    return job.ended.is_set()
+    return bool({"done", "failed", "cancelled"} & reply.keys())

@@ -13,7 +13,7 @@ from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.questions import ProgramQuestions
-from deepprooflog.serve.asking import Asking
+from deepprooflog.serve.asking import Asking, checked
 from deepprooflog.serve.source import Source
 from deepprooflog.syntax.terms import Atom
 from deepprooflog.syntax.writer import write_term
@@ -135,7 +135,7 @@ def _answer(text: str, log: float) -> dict[str, Any]:
 
 def _proofs(questions: ProgramQuestions, text: str, budget: Budget) -> list[dict[str, Any]]:
     try:
-        return [questions.best_proof(text, budget).to_dict()]
+        return [checked(questions.best_proof(text, budget))]
     except (ProgramError, Inexact, BudgetExceeded) as error:
         if isinstance(error, ProgramError) and not error.message.endswith("has no proof"):
             raise

@@ -119,7 +119,8 @@ class Service:
         self.adopt(self._look(self.source, names=True))
 
     def _look(self, source: Source, *, names: bool = False) -> Job:
-        job = self.submit("describe", {"names": names}, source=source)
+        most = self.limits.max_seconds
+        job = self.submit("describe", {"names": names}, source=source, seconds=most)
         try:
             self.wait(job)
         except KeyboardInterrupt:

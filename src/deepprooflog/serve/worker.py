@@ -20,7 +20,9 @@ import signal
 import threading
 import warnings
 from _thread import interrupt_main
+from collections.abc import Mapping
 from contextlib import redirect_stdout
+from importlib import import_module
 from typing import IO, Any
 
 from deepprooflog.errors import DataError, Notice, ProofLogError
@@ -58,21 +60,27 @@ class Asked:
         self._model: tuple[str | None, Any] = (None, None)
 
     def load(self, source: Source) -> None:
-        """Open a run, which may take its time; a program is read within the ask's budget."""
-        if source.kind == "run" and self._model[0] != source.path:
+        """Import what the source needs and open a run, both of which may take their time.
+
+        A program's text is read later, within the budget of the ask.
+        """
+        if source.kind == "program":
+            import_module("deepprooflog.serve.program_asks")
+        elif self._model[0] != source.path:
             from deepprooflog.serve.graph_asks import open_run_model
 
             self._model = (source.path, open_run_model(source))
             self._source = None
 
     def answer(self, name: str, source: Source, asking: Asking) -> dict[str, Any]:
-        """Answer one ask about a source."""
+        """Answer one ask about a source that was loaded."""
+        asks: Mapping[str, Any]
         if source.kind == "run":
             from deepprooflog.serve.graph_asks import GRAPH_ASKS, GraphSubject
 
             if source != self._source:
                 self._subject = GraphSubject(source, self._model[1])
-            asks: dict[str, Any] = GRAPH_ASKS
+            asks = GRAPH_ASKS
         else:
             from deepprooflog.serve.program_asks import PROGRAM_ASKS, ProgramSubject
 
@@ -129,9 +137,6 @@ class Loop:
     def _take(self, message: dict[str, Any]) -> None:
         number = message["id"]
         try:
-            self._running = number
-            if number in self._cancelled:
-                raise CancelledAsk
             reply = self._reply(number, message)
             self._running = None
         except CancelledAsk:
@@ -150,6 +155,10 @@ class Loop:
                 if message["ask"] == "load":
                     return {"done": {}}
                 self._send({"id": number, "begun": True})
+                # From here on it can be interrupted: an import or a load is not left half done.
+                self._running = number
+                if number in self._cancelled:
+                    raise CancelledAsk
                 limits = Budget(max_seconds=message["seconds"], max_memory=message.get("memory"))
                 with watched(limits) as budget:
                     asking = Asking(

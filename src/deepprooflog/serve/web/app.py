@@ -84,7 +84,8 @@ def make_app(service: Service) -> FastAPI:
             raise HTTPException(404, "this installation has no page; the API is at /openapi.json")
         return FileResponse(PAGE / "index.html")
 
-    app.mount("/page", StaticFiles(directory=PAGE, check_dir=False), name="page")
+    if PAGE.is_dir():
+        app.mount("/page", StaticFiles(directory=PAGE), name="page")
     return app
 
 

@@ -103,10 +103,6 @@ def _is_address(name: str) -> bool:
     return True
 
 
-class TooLarge(Exception):
-    """A body went on beyond what is read."""
-
-
 class Guard:
     """An ASGI application that lets only proper requests through to another."""
 
@@ -125,28 +121,36 @@ class Guard:
         if fault is not None:
             await refuse(send, *fault)
             return
-        read, began = 0, False
+        body = await self._body(receive)
+        if body is None:
+            await refuse(send, 413, self._too_large())
+            return
+        told = False
 
-        async def bounded() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > self.most_body:
-                raise TooLarge
-            return message
+        async def again() -> Message:
+            nonlocal told
+            if told:
+                return await receive()
+            told = True
+            return {"type": "http.request", "body": body, "more_body": False}
 
         async def guarded(message: Message) -> None:
-            nonlocal began
             if message["type"] == "http.response.start":
-                began = True
                 message = {**message, "headers": [*_kept(message["headers"]), *HEADERS]}
             await send(message)
 
-        try:
-            await self.app(scope, bounded, guarded)
-        except TooLarge:
-            if not began:
-                await refuse(send, 413, self._too_large())
+        await self.app(scope, again, guarded)
+
+    async def _body(self, receive: Receive) -> bytes | None:
+        """The whole body, however it comes; None for one that goes on too long."""
+        body = bytearray()
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if len(body) > self.most_body:
+                return None
+            if not message.get("more_body", False):
+                return bytes(body)
 
     def _too_large(self) -> str:
         return f"a request has at most {self.most_body:,} bytes"

@@ -1,0 +1,91 @@
+"""A run's session over HTTP: answers, proofs, changed facts, hostile names."""
+
+from __future__ import annotations
+
+import pytest
+
+from deepprooflog.syntax.terms import Atom
+from deepprooflog.syntax.writer import write_term
+from serve.conftest import Client
+from serve.names import HOSTILE
+
+ATOMS = [write_term(Atom(name)) for name in HOSTILE]
+
+
+def test_the_session_says_what_it_is_about(run: Client) -> None:
+    session = run.get("/api/session").json()
+    assert session["kind"] == "run"
+    graph = session["graph"]
+    assert graph["entities"] == 4 + len(HOSTILE) and graph["rules"] == 1
+    assert graph["relations"] == ["uncle", "mother", "brother"]
+    assert graph["triples"] == {"train": 3 + len(HOSTILE), "valid": 1, "test": 0}
+
+
+def test_answers_with_proofs_whatever_they_are_called(run: Client) -> None:
+    found = run.result("query", query="uncle(X, bob)")
+    by_rule = {one["bindings"]["X"]: one for one in found["answers"]}
+    # Who is told only by the fact shares N(G) with the rule; whom the rule alone proves has p 1.
+    assert set(by_rule) == {"cy", "dan", *ATOMS}
+    for name in ("cy", *ATOMS):
+        assert by_rule[name]["probability"] == pytest.approx(1.0)
+        assert [node["kind"] for node in by_rule[name]["proof"]["nodes"]] == [
+            "rule",
+            "fact",
+            "fact",
+        ]
+    assert by_rule["dan"]["probability"] < 0.9
+
+
+@pytest.mark.parametrize("atom", ATOMS[:3])
+def test_a_hostile_name_is_explained(run: Client, atom: str) -> None:
+    found = run.result("explain", query=f"uncle({atom}, bob)")
+    assert found["triple"] == f"uncle({atom},bob)"
+    assert found["proof"]["checked"] is True
+
+
+def test_facts_are_changed_and_put_back(run: Client) -> None:
+    before = run.result("explain", query="uncle(cy, bob)")["probability"]
+    assert before == pytest.approx(1.0)
+    changed = run.post("/api/facts", json={"removed": ["brother(cy, ann)"]})
+    assert (
+        changed.json()
+        == {"added": [], "removed": ["brother(cy, ann)"]}
+        == run.get("/api/facts").json()
+    )
+    assert run.result("explain", query="uncle(cy, bob)")["probability"] == 0.0
+    added = run.post("/api/facts", json={"added": ["brother(eve, ann)"]})
+    assert added.status_code == 200
+    assert run.result("explain", query="uncle(eve, bob)")["probability"] == pytest.approx(1.0)
+    assert run.result("explain", query="uncle(cy, bob)")["probability"] == before
+    items = run.get("/api/complete", params={"prefix": "uncle(ev"}).json()["items"]
+    assert [one["text"] for one in items] == ["eve"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"removed": ["brother(dan, ann)"]}, {"added": ["nephew(dan, ann)"]},
+        {"added": ["brother(dan"]}, {"added": ["brother"]}, {"added": ["brother(a, b)"] * 1001},
+    ],
+)  # fmt: skip
+def test_facts_that_cannot_be_changed_change_nothing(run: Client, body: object) -> None:
+    reply = run.post("/api/facts", json=body)
+    assert reply.status_code == 400 and reply.json()["error"]["message"]
+    assert run.get("/api/facts").json() == {"added": [], "removed": []}
+
+
+def test_unknown_names_fail_with_a_hint(run: Client) -> None:
+    job = run.ask("query", query="uncel(X, bob)")
+    assert job["state"] == "failed" and "uncle" in job["error"]["hint"]
+    assert run.ask("explain", query="uncle(X, bob)")["state"] == "failed"
+    assert run.post("/api/program", json={"text": "p."}).status_code == 400
+
+
+def test_completion_of_entities(run: Client) -> None:
+    def items(prefix: str) -> list[str]:
+        found = run.get("/api/complete", params={"prefix": prefix}).json()["items"]
+        return [one["text"] for one in found]
+
+    assert items("un") == ["uncle"]
+    assert items("uncle(c") == ["cy"]
+    assert items("uncle(cy, '<scr") == [ATOMS[0]]

@@ -1,0 +1,120 @@
+"""What never ends is stopped, what is cancelled ends, and the server still answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from deepprooflog.serve.pool import MOST_WAITING
+from deepprooflog.serve.service import Service, ServiceLimits
+from deepprooflog.serve.source import Source
+from serve.conftest import Client, client_of
+from serve.names import PROGRAM
+
+# Goals that grow without end and share nothing; a plain search without end; a loop in a builtin.
+ENDLESS = """\
+0.5 :: grow(X) :- grow(f(X)), grow(g(X)).
+0.5 :: grow(X) :- stop(X).
+stop(_) :- fail.
+loop :- \\+ spin(0).
+spin(N) :- M is N + 1, spin(M).
+count :- forall(between(1, inf, X), X > 0).
+p :- p, q.
+p :- q.
+q :- p.
+"""
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    service = Service(Source("program", "two.pl", text=PROGRAM + ENDLESS), ServiceLimits(jobs=2))
+    service.start()
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def client(service: Service) -> Client:
+    return client_of(service)
+
+
+def still_answers(client: Client) -> None:
+    assert client.result("query", query="s(X)")["probability"] == pytest.approx(0.832)
+
+
+@pytest.mark.parametrize("query", ["grow(a)", "loop", "count", "p"])
+def test_a_query_that_never_ends_is_stopped_and_says_so(client: Client, query: str) -> None:
+    job = client.ask("query", query=query, seconds=0.4)
+    if job["state"] == "done":
+        found = job["result"]
+        ended = query == "p"  # its tables are finite: no proof, exactly
+        assert found["exact"] == ended and (found["stopped"] is None) == ended
+        assert found["lower"] == 0.0 and found["proof"] is None
+    else:
+        assert job["state"] == "failed" and job["error"]["limit"] == "max_seconds"
+    still_answers(client)
+
+
+def test_more_seconds_than_allowed_are_not_given(service: Service) -> None:
+    job = service.submit("query", {"query": "s(X)"}, seconds=1e6)
+    assert job.seconds == service.limits.max_seconds
+
+
+def test_a_job_is_cancelled_while_it_runs(client: Client) -> None:
+    job = client.post("/api/query", json={"query": "loop", "seconds": 60}).json()["job"]
+    while client.get(f"/api/jobs/{job}").json()["progress"]["stage"] != "probability":
+        pass
+    cancelled = client.delete(f"/api/jobs/{job}").json()
+    assert cancelled["state"] == "cancelled" and cancelled["result"] is None
+    assert cancelled["progress"]["seconds"] < 30
+    assert client.delete(f"/api/jobs/{job}").json()["state"] == "cancelled"
+    still_answers(client)
+
+
+def test_too_many_jobs_are_refused(client: Client, service: Service) -> None:
+    body = {"query": "loop", "seconds": 60}
+    jobs = []
+    while len(jobs) < 2 + MOST_WAITING or service.pool.running < 2:
+        reply = client.post("/api/query", json=body)
+        if reply.status_code == 200:
+            jobs.append(reply.json()["job"])
+    refused = client.post("/api/query", json=body)
+    assert refused.status_code == 409 and "wait" in refused.json()["error"]["message"]
+    assert client.get("/api/session").json()["waiting"] == MOST_WAITING
+    for job in reversed(jobs):
+        assert client.delete(f"/api/jobs/{job}").json()["state"] == "cancelled"
+    still_answers(client)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no signal stops a process here")
+def test_a_process_that_cannot_be_stopped_is_ended_and_replaced(
+    client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deepprooflog.serve.pool.LATE", 0.2)
+    job = client.post("/api/query", json={"query": "loop", "seconds": 2}).json()["job"]
+    while client.get(f"/api/jobs/{job}").json()["progress"]["stage"] != "probability":
+        pass
+    before = [worker.pid for worker in service.pool.workers if worker is not None]
+    for pid in before:
+        os.kill(pid, signal.SIGSTOP)
+    ended = client.get(f"/api/jobs/{job}?wait=60").json()
+    assert ended["state"] == "failed" and "process was ended" in ended["error"]["message"]
+    for pid in set(before) & {worker.pid for worker in service.pool.workers if worker is not None}:
+        os.kill(pid, signal.SIGCONT)
+    still_answers(client)
+    assert {worker.pid for worker in service.pool.workers if worker is not None} != set(before)
+
+
+def test_a_worker_that_dies_fails_its_job_alone(client: Client, service: Service) -> None:
+    job = client.post("/api/query", json={"query": "loop", "seconds": 60}).json()["job"]
+    while client.get(f"/api/jobs/{job}").json()["progress"]["stage"] != "probability":
+        pass
+    for worker in service.pool.workers:
+        if worker is not None:
+            os.kill(worker.pid, signal.SIGKILL)
+    ended = client.get(f"/api/jobs/{job}?wait=60").json()
+    assert ended["state"] == "failed" and ended["error"]["kind"] == "WorkerGone"
+    still_answers(client)
