@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from playwright.sync_api import Page
+from playwright.sync_api import ConsoleMessage, Page
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
@@ -55,12 +55,13 @@ class Tab:
 
     def listen(self) -> None:
         self.page.set_default_timeout(WAIT)
-        self.page.on("console", lambda m: m.type in ("error", "warning") and self._note(m.text))
-        self.page.on("pageerror", lambda error: self._note(str(error)))
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
 
-    def _note(self, text: str) -> None:
-        self.errors.append(text)
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.errors.append(message.text)
 
     def open(self, view: str = "", **parameters: str) -> Page:
         """Go to a view by its address."""

@@ -13,6 +13,7 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("fastapi", reason="fastapi is not installed")
 
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+
 from serve.page.browsing import EXAMPLES, WAIT, NewTab, Tab, dprl, environment, server
 
 

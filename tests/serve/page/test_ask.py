@@ -1,4 +1,4 @@
-"""From a query to a proof, by mouse and by keyboard alone; what is shown is what the library says."""
+"""From a query to a proof, by mouse and by keyboard alone; the library says the same."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from serve.page.browsing import NewTab
 
 import deepprooflog as dpl
 from deepprooflog.kg.prove.answers import Answers
+from serve.page.browsing import NewTab
 
 QUERY = "uncle(X, cora_hollis)"
 

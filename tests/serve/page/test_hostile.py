@@ -9,6 +9,7 @@ from threading import Thread
 
 import pytest
 from playwright.sync_api import expect
+
 from serve.page.browsing import NewTab, server
 
 LONG = "x" * 10_000
@@ -115,7 +116,7 @@ def test_a_page_of_another_origin_cannot_ask(new_tab: NewTab, hostile_url: str) 
     own.check()
 
 
-def test_the_page_cannot_be_framed_or_load_from_elsewhere(
+def test_the_page_cannot_be_framed_nor_load_from_elsewhere(
     new_tab: NewTab, hostile_url: str
 ) -> None:
     tab = new_tab(hostile_url)

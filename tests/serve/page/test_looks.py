@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+
 from serve.page.browsing import NewTab, Tab
 
 TRIPLE = "uncle(abel_hollis,cora_hollis)"
@@ -40,11 +41,14 @@ PAIRS = """() => {
   const pairs = [];
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
-    if (!node.data.trim() || !element.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
+    const seen = {visibilityProperty: true, opacityProperty: true};
+    if (!node.data.trim() || !element.checkVisibility(seen)) continue;
     if (element.closest("title, noscript, .unseen, .skip, :disabled")) continue;
     const style = getComputedStyle(element);
     const under = [];
-    for (let e = element; e; e = e.parentElement) under.push(rgba(getComputedStyle(e).backgroundColor));
+    for (let e = element; e; e = e.parentElement) {
+      under.push(rgba(getComputedStyle(e).backgroundColor));
+    }
     const shape = element.closest("svg g")?.querySelector("rect");
     if (shape) under.unshift(rgba(getComputedStyle(shape).fill));
     const ink = element.closest("svg") ? style.fill : style.color;
@@ -130,7 +134,8 @@ def test_every_view_fits_a_screen_360_wide(new_tab: NewTab, run_url: str, progra
 
 
 BEYOND = """() => [...document.querySelectorAll("main *")].filter(element => {
-  if (!element.checkVisibility({visibilityProperty: true}) || element.closest(".unseen, svg, .marks")) return false;
+  if (!element.checkVisibility({visibilityProperty: true})) return false;
+  if (element.closest(".unseen, svg, .marks")) return false;
   for (let e = element.parentElement; e; e = e.parentElement) {
     if (["auto", "scroll"].includes(getComputedStyle(e).overflowX)) return false;
   }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from playwright.sync_api import expect
+
 from serve.page.browsing import EXAMPLES, NewTab, server
 
 # Each step asks for three numbers: there are more goals than any machine could visit.
