@@ -31,7 +31,9 @@ def ignored(path: Path) -> bool:
     return caches or bool(BUILT & set(parts)) or ".hypothesis" in parts
 
 
-FILES = tree()
+EVERY = tree()
+PICTURES = [path for path in EVERY if path.suffix == ".png"]
+FILES = [path for path in EVERY if path not in PICTURES]
 
 # Each pattern is written so that it does not match its own text here.
 FORBIDDEN = {
@@ -77,6 +79,16 @@ def test_is_tidy_text(path: Path) -> None:
     assert text.endswith("\n")
     trailing = [n for n, line in enumerate(text.split("\n"), 1) if line != line.rstrip(" \t")]
     assert not trailing, f"{relative(path)}: blanks at the end of lines {trailing}"
+
+
+@pytest.mark.parametrize("path", PICTURES, ids=relative)
+def test_pictures_are_those_of_the_pages(path: Path) -> None:
+    """A picture is small, stands in docs/images/, and a page shows it."""
+    assert path.stat().st_size <= 300_000
+    assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert path.parent == ROOT / "docs" / "images"
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    assert any(path.name in page.read_text(encoding="utf-8") for page in pages)
 
 
 @pytest.mark.parametrize(

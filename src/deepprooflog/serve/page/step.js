@@ -33,25 +33,25 @@ export async function stepView(root, { q, path = "", ahead = "" }) {
     const same = later[0] === number;
     go("step", { q, path: [...numbers, number].join("."), ahead: same && later.length > 1 ? later.slice(1).join(".") : null });
   };
-  const mass = taken.reduce((product, step) => product * (step.choice?.probability ?? 1), 1);
   show(root, el("div", { class: "two even stepping" },
-    el("section", { "aria-label": "The way so far" }, way(q, taken, here, mass, to)),
+    el("section", { "aria-label": "The way so far" }, way(taken, here, to)),
     el("section", { "aria-label": "This goal" }, goalNow(here, numbers, later, take, to))));
   (root.querySelector(".choice[data-ahead]") ?? root.querySelector(".choice") ?? root.querySelector(".ending"))?.focus({ preventScroll: true });
 }
 
 const read = (text) => (text ? text.split(".").map(Number) : []);
 
-function way(q, taken, here, mass, to) {
+function way(taken, here, to) {
   return [
     el("h2", {}, "The way so far"),
-    el("p", { class: "meta" }, plural(taken.length, "step"), " · probability ", el("span", { class: "number" }, probability(mass))),
+    el("p", { class: "meta" }, plural(taken.length, "step"), " · probability ", el("span", { class: "number" }, probability(here.probability))),
     el("ol", { class: "way" },
       taken.map((step, at) => el("li", {},
         el("a", { href: to(at), title: "Back to this goal" }, term(step.goal || "true")),
         el("span", { class: "way-choice" }, step.choice && [el("code", { class: "reason" }, oneLine(step.choice.clause ?? step.choice.kind).slice(0, 300)),
           el("span", { class: "number" }, probability(step.choice.probability))]))),
       el("li", { "aria-current": "step" }, term(here.goal || "true"))),
+    Object.keys(here.bindings ?? {}).length > 0 && el("p", { class: "meta" }, "so far ", term(bound(here.bindings))),
   ];
 }
 
@@ -62,7 +62,6 @@ function goalNow(here, numbers, later, take, to) {
     numbers.length > 0 && el("a", { class: "button", href: to(0) }, "From the start"));
   if (here.is_true) return [el("h2", { class: "ending", tabindex: "-1" }, "True"), tools, el("p", { class: "note good" }, "The derivation is complete: this is a proof.")];
   if (here.is_dead || !here.choices.length) return [el("h2", { class: "ending", tabindex: "-1" }, "No choice left"), tools, el("p", { class: "note bad" }, "No clause resolves this goal: the derivation fails here.")];
-  const total = here.choices.reduce((sum, one) => sum + one.probability, 0);
   return [
     el("h2", {}, plural(here.choices.length, "choice")),
     el("p", { class: "goal-now" }, term(here.goal)),
@@ -71,16 +70,17 @@ function goalNow(here, numbers, later, take, to) {
       el("button", { type: "button", class: "choice", "data-ahead": later[0] === choice.number, onclick: () => take(choice.number) },
         el("span", { class: "choice-head" }, choice.clause ? term(choice.clause) : term(choice.kind), choice.kind && chip(choice.kind, choice.kind)),
         el("span", { class: "step-number" }, bar(choice.probability, `probability ${probability(choice.probability)}`), el("span", { class: "number" }, probability(choice.probability))),
-        el("span", { class: "choice-more" }, bound(choice.substitution), el("span", { class: "then" }, "→ ", oneLine(choice.goal || "true").slice(0, 400)),
+        el("span", { class: "choice-more" }, el("span", {}, bound(choice.substitution)), el("span", { class: "then" }, "→ ", oneLine(choice.goal || "true").slice(0, 400)),
           choice.place && el("span", { class: "place-plain" }, oneLine(choice.place))))))),
-    el("p", { class: "soft" }, `The choices' probabilities sum to ${probability(Math.min(1, total))}. Arrow keys move, Enter takes, Backspace goes back.`),
+    here.complete === false && el("p", { class: "note warn" }, "There are more choices than are listed."),
+    here.failing > 5e-5 && el("p", { class: "soft" }, "With probability ", el("span", { class: "number" }, probability(here.failing)), " none of them is taken: the derivation fails."),
+    el("p", { class: "soft small" }, "Arrow keys move, Enter takes, Backspace goes back."),
   ];
 }
 
 function bound(substitution) {
-  const rows = Array.isArray(substitution) ? substitution : Object.entries(substitution ?? {});
-  if (!rows.length) return null;
-  return el("span", { class: "substitution" }, rows.map(([name, value]) => `${name} = ${oneLine(value).slice(0, 120)}`).join(", "));
+  const rows = Object.entries(substitution ?? {});
+  return rows.map(([name, value]) => `${name} = ${oneLine(value).slice(0, 120)}`).join(", ");
 }
 
 function moveAmong(event, numbers, to) {
