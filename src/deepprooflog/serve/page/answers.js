@@ -9,7 +9,8 @@ import { ask, before, changed, session, Stopped } from "./session.js";
 import { difference, plural, probability, seconds, shortened } from "./text.js";
 
 const TOP = 10;
-const PROOFS = 3;
+/** What a query asks for beside its text: the same everywhere, so that answers can be compared. */
+export const ASKED = { top: TOP, proofs: 3 };
 const chosen = new Set(); // triples ticked for comparison
 
 export const isWide = () => matchMedia("(min-width: 64rem)").matches;
@@ -24,7 +25,7 @@ export async function answersView(root, { q, open, top }) {
   const most = Number(top) || TOP;
   let result;
   try {
-    result = await ask("/api/query", { query: q, top: most, proofs: PROOFS });
+    result = await ask("/api/query", { query: q, ...ASKED, top: most });
   } catch (error) {
     show(root, failure(error, q));
     return;

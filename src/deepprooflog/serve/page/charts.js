@@ -3,8 +3,8 @@
 import { el, svg } from "./dom.js";
 import { figure } from "./text.js";
 
-const WIDTH = 520;
-const HEIGHT = 220;
+const WIDTH = 400;
+const HEIGHT = 280;
 const LEFT = 52;
 const RIGHT = 14;
 const TOP = 12;
@@ -61,7 +61,7 @@ export function calibrationChart(bins) {
   if (!filled.length) return null;
   const ends = [0, 0.2, 0.4, 0.6, 0.8, 1];
   const { picture, across, down } = frame(ends, ends, "predicted probability",
-    "Calibration: predicted probability against the share that holds", 300, 340);
+    "Calibration: predicted probability against the share that holds");
   const most = Math.max(...filled.map((bin) => bin.count));
   picture.append(svg("path", { class: "diagonal", d: `M${across(0)} ${down(0)}L${across(1)} ${down(1)}` }));
   picture.append(svg("polyline", { class: "line line-0", points: filled.map((bin) => `${across(bin.predicted)},${down(bin.observed)}`).join(" ") }));

@@ -1,10 +1,12 @@
 // Facts: what is known about an entity, adding and retracting, and what that does to answers.
 
 import { get } from "./api.js";
+import { ASKED } from "./answers.js";
 import { change } from "./detail.js";
 import { el, show } from "./dom.js";
 import { combobox, suggestEntity, suggestGoal } from "./combobox.js";
 import { atom, button, empty, problem, term, waiting } from "./parts.js";
+import { readTerm, splitTop } from "./prolog.js";
 import { go, link } from "./routes.js";
 import { ask, before, changed, changeFacts, session } from "./session.js";
 import { oneLine, plural, probability, shortened } from "./text.js";
@@ -21,8 +23,8 @@ export async function factsView(root, { about, retract, add, q }) {
     el("div", {}, el("h2", {}, "What is known"), aboutForm(about), known)));
   const asked = q ?? lastQuery();
   try {
-    if (retract) await toggle(retract, false);
-    if (add) await toggle(add, true);
+    if (retract) await toggle([retract], false);
+    if (add) await toggle(splitTop(add, ";"), true);
   } catch (error) {
     show(note, problem(error));
   }
@@ -32,15 +34,17 @@ export async function factsView(root, { about, retract, add, q }) {
 
 const lastQuery = () => document.getElementById("query").value.trim();
 
-/** Add a fact, or retract one; what was added before is only taken back. */
-async function toggle(fact, adding) {
-  const text = fact.trim().replace(/\.$/u, "");
-  const same = (other) => other.replace(/\s/gu, "") === text.replace(/\s/gu, "");
-  const added = session.added.filter((one) => !same(one));
-  const removed = session.removed.filter((one) => !same(one));
-  const undone = added.length < session.added.length || removed.length < session.removed.length;
-  if (!undone) (adding ? added : removed).push(text);
-  await changeFacts(added, removed);
+const bare = (fact) => fact.trim().replace(/\.$/u, "").replace(/,\s+/gu, ",");
+
+/** Add facts, or retract them; a change that was the other way round is only taken back. */
+async function toggle(facts, adding) {
+  const lists = { added: session.added.map(bare), removed: session.removed.map(bare) };
+  const [own, other] = adding ? ["added", "removed"] : ["removed", "added"];
+  for (const fact of facts.map(bare)) {
+    if (lists[other].includes(fact)) lists[other] = lists[other].filter((one) => one !== fact);
+    else if (!lists[own].includes(fact)) lists[own].push(fact);
+  }
+  await changeFacts(lists.added, lists.removed);
 }
 
 function addForm(note) {
@@ -50,7 +54,7 @@ function addForm(note) {
   const act = async (adding) => {
     if (!input.value.trim()) return;
     try {
-      await toggle(input.value, adding);
+      await toggle([input.value], adding);
       go("facts", { q: lastQuery() || null });
     } catch (error) {
       show(note, problem(error, input.value));
@@ -81,27 +85,29 @@ async function showKnown(root, about, note) {
     show(root, problem(error));
     return;
   }
+  const gone = session.removed.filter((fact) => readTerm(fact).args?.includes(about));
+  const act = (text, adding) => async () => {
+    try {
+      await toggle([text], adding);
+      go("facts", { about, q: lastQuery() || null });
+    } catch (error) {
+      show(note, problem(error));
+    }
+  };
   show(root,
     el("p", { class: "meta" }, plural(facts.length, "fact"), " about ", term(about)),
-    el("ul", { class: "fact-list" }, facts.map((fact) => factRow(fact, about, note))));
+    el("ul", { class: "fact-list" },
+      gone.map((text) => factRow(text, "retracted", button("Put back", act(text, true), { class: "quiet" }), "gone")),
+      facts.map(({ triple, place }) => factRow(triple, place ?? "added",
+        button("Retract", act(triple, false), { class: "quiet", "aria-label": `Retract ${shortened(triple, 120)}` })))));
 }
 
-function factRow(fact, about, note) {
-  const text = fact.text ?? fact.triple ?? fact.fact;
-  const place = fact.place ?? (fact.added ? "added here" : null);
-  return el("li", {},
+function factRow(text, place, action, kind = null) {
+  return el("li", { class: kind },
     el("span", { class: "fact-atom" }, atom(text, true)),
-    el("span", { class: "soft place-plain" }, place ? oneLine(place) : ""),
+    el("span", { class: "place-plain" }, oneLine(place)),
     el("span", { class: "fact-actions" },
-      el("a", { href: link("ask", { q: text }), title: "How probable it is, and its proofs" }, "Ask"),
-      fact.split === undefined || fact.split === "train" ? button("Retract", async () => {
-        try {
-          await toggle(text, false);
-          go("facts", { about, q: lastQuery() || null });
-        } catch (error) {
-          show(note, problem(error));
-        }
-      }, { class: "quiet", "aria-label": `Retract ${shortened(text, 120)}` }) : null));
+      el("a", { href: link("ask", { q: text }), title: "How probable it is, and its proofs" }, "Ask"), action));
 }
 
 // How the answers of the query in the box differ from those without the changes.
@@ -111,7 +117,7 @@ async function showEffects(root, q) {
     return;
   }
   show(root, waiting("Looking for answers"));
-  const body = { query: q, top: 20, proofs: 3 };
+  const body = { query: q, ...ASKED };
   let then;
   let now;
   try {

@@ -82,7 +82,12 @@ function path(edge, boxes) {
   if (b.y > a.y) {
     const [x1, y1, x2, y2] = [a.x + a.width / 2, a.y + a.height, b.x + b.width / 2, b.y];
     const bend = (y2 - y1) / 2;
-    return { edge, back: false, d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, x: x1 + (x2 - x1) * 0.5, y: (y1 + y2) / 2 + 4 };
+    // A third of the way along: in the middle the numbers of crossing edges would meet.
+    const t = 0.34;
+    const [a3, ab, b3] = [(1 - t) ** 3, 3 * t * (1 - t), t ** 3];
+    const x = (a3 + ab * (1 - t)) * x1 + (b3 + ab * t) * x2;
+    const y = a3 * y1 + ab * (1 - t) * (y1 + bend) + ab * t * (y2 - bend) + b3 * y2;
+    return { edge, back: false, d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, x, y: y + 4 };
   }
   // A step back up, or to the goal itself: around the right side.
   const [x1, y1, x2, y2] = [a.x + a.width, a.y + a.height / 2, b.x + b.width, b.y + b.height / 2 + (a === b ? 8 : 0)];

@@ -71,7 +71,7 @@ function theme() {
   const chosen = localStorage.getItem("dpl-theme") ?? "auto";
   document.documentElement.dataset.theme = chosen;
   const names = { auto: "Auto", light: "Light", dark: "Dark" };
-  byId("theme").textContent = names[chosen];
+  byId("theme").textContent = `Theme: ${names[chosen].toLowerCase()}`;
   byId("theme").setAttribute("aria-label", `Colours: ${names[chosen]}. Change`);
 }
 

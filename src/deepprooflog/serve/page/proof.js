@@ -11,6 +11,8 @@ const LEVELS = 3;
 const ROWS = 400; // rows shown at once; a button brings more
 const INDENTED = 16; // deeper steps carry their depth as a number
 
+const ABSENT = new Set(["missing", "failed"]); // steps of a derivation that are not there
+
 /** The tree of one proof. `linked`: entities lead to their facts; `onPlace` hears of a clause's place. */
 export function proofTree(proof, { linked = false, onPlace = null, name = "Proof" } = {}) {
   const steps = proof.nodes.map((node) => ({ ...node, below: [], level: 1, folded: false, row: null }));
@@ -124,9 +126,9 @@ export function proofTree(proof, { linked = false, onPlace = null, name = "Proof
           ),
           step.reason && !repeats(step) && el("code", { class: "reason" }, spaced(oneLine(step.reason)).slice(0, 600)),
         ),
-        el("span", { class: "step-number" },
+        el("span", { class: "step-number" }, ABSENT.has(step.kind) ? null : [
           bar(step.probability, `step probability ${probability(step.probability)}`),
-          el("span", { class: "number" }, probability(step.probability))),
+          el("span", { class: "number" }, probability(step.probability))]),
         step.place && el("span", { class: "place", role: "tooltip" }, oneLine(step.place)),
       ),
     );
@@ -186,7 +188,7 @@ function stepCard(step, linked) {
     step.reason && [clause ? "Clause" : "By", term(step.reason)],
     bindings.length > 0 && ["Substitution", el("ul", { class: "bindings" }, bindings.map(([name, value]) =>
       el("li", {}, el("code", { class: "term" }, `${name} = `), linked ? atom(value) : term(value))))],
-    ["Probability", el("span", { class: "number" }, probability(step.probability))],
+    !ABSENT.has(step.kind) && ["Probability", el("span", { class: "number" }, probability(step.probability))],
     step.place && ["Source", el("code", { class: "term" }, oneLine(step.place))],
     linked && step.kind === "fact" && ["If it were not known", el("a", { href: link("facts", { retract: step.atom }) },
       "retract it and see the probabilities change")],

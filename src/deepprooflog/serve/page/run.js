@@ -79,8 +79,8 @@ function relations(given) {
   const names = ["lists", ...FIRST].filter((name) => typeof rows[0][name] === "number");
   const columns = [
     { title: "relation", value: (row) => row.relation, cell: (row) => el("a", { href: link("ask", { q: `${row.relation}(X, Y)` }) }, el("code", {}, shortened(row.relation, 80))) },
-    ...names.map((name) => ({ title: name, number: true, value: (row) => row[name], cell: (row) => (name === "lists" ? figure(row[name]) : row[name]?.toFixed(3) ?? "–") })),
     { title: "mrr as a bar", value: (row) => row.mrr, number: true, cell: (row) => bar(row.mrr ?? 0, `mrr ${figure(row.mrr)}`) },
+    ...names.map((name) => ({ title: name, number: true, value: (row) => row[name], cell: (row) => (name === "lists" ? figure(row[name]) : row[name]?.toFixed(3) ?? "–") })),
   ];
   return el("section", {}, el("h3", {}, "By relation"), sortable("By relation", columns, rows));
 }
@@ -93,9 +93,9 @@ function rules(given) {
   const columns = [
     { title: "weight", number: true, value: (row) => row.weight, cell: (row) => (row.weight === null || row.weight === undefined ? "–" : row.weight.toFixed(3)) },
     { title: "as a bar", number: true, value: (row) => row.weight, cell: (row) => bar((row.weight ?? 0) / heaviest, `weight ${figure(row.weight)}`) },
+    { title: "rule", value: (row) => text(row), cell: (row) => term(text(row)) },
     { title: "confidence", number: true, value: (row) => row.confidence, cell: (row) => row.confidence?.toFixed(3) ?? "–" },
     { title: "support", number: true, value: (row) => row.support, cell: (row) => figure(row.support) },
-    { title: "rule", value: (row) => text(row), cell: (row) => term(text(row)) },
   ];
   return el("section", {}, el("h3", {}, "Rules by weight ", el("span", { class: "soft" }, plural(rows.length, "rule"))), sortable("Rules by weight", columns, sorted));
 }

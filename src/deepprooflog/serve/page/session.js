@@ -42,7 +42,7 @@ export async function changeProgram(text) {
   return answer;
 }
 
-const STAGES = { queued: "Waiting for other queries", starting: "Starting" };
+const STAGES = { queued: "Waiting for other queries", starting: "Starting", loading: "Loading" };
 let running = null; // the job whose progress the bar shows
 
 export function stop() {

@@ -5,7 +5,7 @@ import { el, show } from "./dom.js";
 import { bar, button, chip, empty, term, waiting } from "./parts.js";
 import { go, link } from "./routes.js";
 import { ask } from "./session.js";
-import { oneLine, plural, probability } from "./text.js";
+import { oneLine, plural, probability, spaced } from "./text.js";
 
 /** The view of one goal of a derivation of `q`, reached by the choices of `path`. */
 export async function stepView(root, { q, path = "", ahead = "" }) {
@@ -48,7 +48,7 @@ function way(taken, here, to) {
     el("ol", { class: "way" },
       taken.map((step, at) => el("li", {},
         el("a", { href: to(at), title: "Back to this goal" }, term(step.goal || "true")),
-        el("span", { class: "way-choice" }, step.choice && [el("code", { class: "reason" }, oneLine(step.choice.clause ?? step.choice.kind).slice(0, 300)),
+        el("span", { class: "way-choice" }, step.choice && [el("code", { class: "reason" }, spaced(oneLine(step.choice.clause ?? step.choice.kind)).slice(0, 300)),
           el("span", { class: "number" }, probability(step.choice.probability))]))),
       el("li", { "aria-current": "step" }, term(here.goal || "true"))),
     Object.keys(here.bindings ?? {}).length > 0 && el("p", { class: "meta" }, "so far ", term(bound(here.bindings))),
@@ -70,7 +70,7 @@ function goalNow(here, numbers, later, take, to) {
       el("button", { type: "button", class: "choice", "data-ahead": later[0] === choice.number, onclick: () => take(choice.number) },
         el("span", { class: "choice-head" }, choice.clause ? term(choice.clause) : term(choice.kind), choice.kind && chip(choice.kind, choice.kind)),
         el("span", { class: "step-number" }, bar(choice.probability, `probability ${probability(choice.probability)}`), el("span", { class: "number" }, probability(choice.probability))),
-        el("span", { class: "choice-more" }, el("span", {}, bound(choice.substitution)), el("span", { class: "then" }, "→ ", oneLine(choice.goal || "true").slice(0, 400)),
+        el("span", { class: "choice-more" }, choice.substitution && Object.keys(choice.substitution).length > 0 && el("span", {}, bound(choice.substitution)), el("span", { class: "then" }, "→ ", spaced(oneLine(choice.goal || "true")).slice(0, 400)),
           choice.place && el("span", { class: "place-plain" }, oneLine(choice.place))))))),
     here.complete === false && el("p", { class: "note warn" }, "There are more choices than are listed."),
     here.failing > 5e-5 && el("p", { class: "soft" }, "With probability ", el("span", { class: "number" }, probability(here.failing)), " none of them is taken: the derivation fails."),

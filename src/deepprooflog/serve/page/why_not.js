@@ -36,15 +36,17 @@ function derivation(one, at) {
   const { element, tools } = proofTree(one.steps, { linked, name: `Failed derivation ${at + 1}` });
   const q = document.getElementById("query").value.trim() || null;
   const lacking = one.missing.length ? plural(one.missing.length, "fact is missing", "facts are missing") : "No fact is missing";
+  const completes = linked && one.missing.length > 0 && !(one.failed ?? []).length && !(one.invented ?? []).length;
   return el("article", { class: "proof failed" },
     el("header", {}, el("h3", {}, lacking), tools),
-    el("ul", { class: "missing" },
-      one.missing.map((fact) => el("li", {}, atom(fact, linked))),
-      (one.failed ?? []).map((test) => el("li", { class: "fails" }, term(test), el("span", { class: "soft" }, " does not hold"))),
-      (one.invented ?? []).map((name) => el("li", { class: "where" }, el("span", { class: "soft" }, "where "), term(name), el("span", { class: "soft" }, " may be anything")))),
-    typeof one.then === "number" && el("p", { class: "then" }, "With that, the probability would be ",
-      el("strong", { class: "number" }, probability(one.then)), "."),
-    linked && one.missing.length === 1 && !(one.failed ?? []).length && el("p", { class: "actions" },
-      el("a", { class: "button", href: link("facts", { add: one.missing[0], q }) }, "Add it and see")),
+    el("div", { class: "lacking" },
+      el("ul", { class: "missing" },
+        one.missing.map((fact) => el("li", {}, atom(fact, linked))),
+        (one.failed ?? []).map((test) => el("li", { class: "fails" }, term(test), el("span", { class: "soft" }, " does not hold"))),
+        (one.invented ?? []).map((name) => el("li", { class: "where" }, el("span", { class: "soft" }, "where "), term(name), el("span", { class: "soft" }, " may be anything")))),
+      typeof one.then === "number" && el("p", { class: "then" }, "With that, the probability would be ",
+        el("strong", { class: "number" }, probability(one.then)), "."),
+      completes && el("p", { class: "actions" },
+        el("a", { class: "button", href: link("facts", { add: one.missing.join(";"), q }) }, one.missing.length === 1 ? "Add it and see" : "Add them and see"))),
     element);
 }
