@@ -41,6 +41,8 @@ from deepprooflog.proof.tree import Proof
 if TYPE_CHECKING:
     from deepprooflog import kg
     from deepprooflog.infer.batches.batch import Compiled
+    from deepprooflog.insight.steps import steps
+    from deepprooflog.insight.why_not import why_not
     from deepprooflog.learn import History, Loss, fit, losses
     from deepprooflog.learn.ppo import Ppo, ppo
     from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
@@ -104,7 +106,9 @@ __all__ = [
     "reinforce_loss",
     "smc_loss",
     "solve",
+    "steps",
     "success",
+    "why_not",
 ]
 
 # What needs torch is loaded when it is first asked for: labels alone do without.
@@ -127,6 +131,8 @@ _LAZY = {
     "Scorer": "deepprooflog.score.scorer",
     "Unit": "deepprooflog.score.scorer",
     "load": "deepprooflog.recipes.tasks",
+    "steps": "deepprooflog.insight.steps",
+    "why_not": "deepprooflog.insight.why_not",
 }
 _PACKAGES = ("kg",)
 

@@ -21,7 +21,7 @@ HERE = Listening("127.0.0.1", 8765)
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run in which everyone is an uncle of bob's whose brother ann is, whatever they are called."""
+    """A run in which the brothers of ann are the uncles of bob, whatever they are called."""
     facts = [("dan", "uncle", "bob"), ("ann", "mother", "bob"), ("cy", "brother", "ann")]
     facts += [(name, "brother", "ann") for name in HOSTILE]
     graph = dpl.kg.load(facts, valid=[("cy", "uncle", "bob")])

@@ -13,7 +13,8 @@ ASK = {"query": "s(X)"}
 @pytest.mark.parametrize(
     "host",
     [
-        "evil.example", "evil.example:8765", "127.0.0.1:9999", "127.0.0.1", "", "localhost.evil:8765",
+        "evil.example", "evil.example:8765", "127.0.0.1:9999", "127.0.0.1", "",
+        "localhost.evil:8765",
         "127.0.0.1:8765@evil.example", "127.0.0.1:8765:8765", "[::1", "localhost:port",
     ],
 )  # fmt: skip

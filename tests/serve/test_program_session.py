@@ -112,10 +112,10 @@ def test_hostile_names_come_back_as_they_went(program: Client) -> None:
     # A lone surrogate has no UTF-8 form; it is still text.
     headers = {"content-type": "application/json"}
     body = json.dumps({"query": "p('\ud800')"}).encode("ascii")
-    reply = program.post("/api/query", content=body, headers=headers)
-    assert reply.status_code in (200, 400)
-    if reply.status_code == 200:
-        found = program.get(f"/api/jobs/{reply.json()['job']}?wait=60").json()
+    lone = program.post("/api/query", content=body, headers=headers)
+    assert lone.status_code in (200, 400)
+    if lone.status_code == 200:
+        found = program.get(f"/api/jobs/{lone.json()['job']}?wait=60").json()
         assert found["result"]["probability"] == 0
 
 
@@ -138,6 +138,16 @@ def test_what_a_program_has_not_is_said(program: Client) -> None:
     assert program.ask("compare", left="s(a)", right="s(b)")["state"] == "failed"
     assert program.get("/api/jobs/none").status_code == 404
     assert program.get("/api/nothing").status_code == 404
+
+
+def test_what_a_query_misses(program: Client) -> None:
+    text = "gran(X, Y) :- mother(X, Z), father(Z, Y). mother(ann, bob). father(joe, cy)."
+    program.post("/api/program", json={"text": text})
+    found = program.result("why_not", query="gran(ann, cy)")
+    assert found["probability"] == 0.0
+    missing = {tuple(one["missing"]) for one in found["derivations"]}
+    # By hand: ann's child bob, or joe, who fathered cy.
+    assert {("father(bob,cy)",), ("mother(ann,joe)",)} <= missing
 
 
 def test_the_events_of_a_job_end_with_its_record(program: Client) -> None:

@@ -74,6 +74,15 @@ def test_facts_that_cannot_be_changed_change_nothing(run: Client, body: object) 
     assert run.get("/api/facts").json() == {"added": [], "removed": []}
 
 
+def test_what_is_missing_proves_it_once_it_is_added(run: Client) -> None:
+    found = run.result("why_not", query="uncle(bob, bob)")
+    assert found["probability"] == 0.0
+    (missing,) = found["derivations"][0]["missing"]
+    assert missing == "brother(bob,ann)"
+    assert run.post("/api/facts", json={"added": [missing]}).status_code == 200
+    assert run.result("explain", query="uncle(bob, bob)")["probability"] == pytest.approx(1.0)
+
+
 def test_unknown_names_fail_with_a_hint(run: Client) -> None:
     job = run.ask("query", query="uncel(X, bob)")
     assert job["state"] == "failed" and "uncle" in job["error"]["hint"]

@@ -76,7 +76,7 @@ def test_a_job_is_cancelled_while_it_runs(client: Client) -> None:
 
 def test_too_many_jobs_are_refused(client: Client, service: Service) -> None:
     body = {"query": "loop", "seconds": 60}
-    jobs = []
+    jobs: list[str] = []
     while len(jobs) < 2 + MOST_WAITING or service.pool.running < 2:
         reply = client.post("/api/query", json=body)
         if reply.status_code == 200:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
 from deepprooflog.cli import report
@@ -120,7 +120,22 @@ def _serve_http(arguments: argparse.Namespace) -> int:
 
 
 def _serve_mcp(arguments: argparse.Namespace) -> int:
-    raise DataError("not built yet", hint=arguments.source)
+    try:
+        from deepprooflog.serve.mcp_server import mcp_server
+    except ImportError as error:
+        raise _missing("mcp", error) from None
+    with _service(arguments) as service, _protocol_output():
+        mcp_server(service).run("stdio")
+    return 0
+
+
+@contextmanager
+def _protocol_output() -> Iterator[None]:
+    """Standard output as it is: it carries the protocol, not text for a terminal."""
+    if sys.__stdout__ is None:
+        raise DataError("there is no standard output to speak on")
+    with redirect_stdout(sys.__stdout__):
+        yield
 
 
 def _missing(extra: str, error: ImportError) -> ProofLogError:

@@ -85,8 +85,15 @@ def explain(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def why_not(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
+    """The derivations of a triple that fail nearest to success, and the facts that they miss."""
+    asking.on_stage("failed derivations")
+    return subject.model.why_not(asking.text("query"), most=asking.number("most", 5)).to_dict()
+
+
 GRAPH_ASKS: dict[str, Callable[[GraphSubject, Asking], dict[str, Any]]] = {
     "describe": describe,
     "query": query,
     "explain": explain,
+    "why_not": why_not,
 }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from deepprooflog.errors import BudgetExceeded, Inexact, ProgramError
 from deepprooflog.infer.success import Success
+from deepprooflog.insight.why_not import why_not as near_derivations
 from deepprooflog.logic.answers import log_answers, probability
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Program
@@ -21,6 +23,8 @@ from deepprooflog.syntax.writer import write_term
 # Of the time of a query: what the probability may take, and of the rest what the answers may.
 PROBABILITY_SHARE = 0.5
 ANSWERS_SHARE = 0.6
+# Goals that a search for failed derivations takes up: nearer ones come first.
+NEAR_GOALS = 20_000
 
 
 class ProgramSubject:
@@ -72,7 +76,9 @@ def query(subject: ProgramSubject, asking: Asking) -> dict[str, Any]:
     text, questions = asking.text("query"), subject.questions
     parsed = subject.program.query(text)
     asking.on_stage("probability")
-    result = questions.success(parsed, asking.budget.part(PROBABILITY_SHARE))
+    only = not parsed.variables and not asking.number("proofs", 1)
+    share = 1.0 if only else PROBABILITY_SHARE
+    result = questions.success(parsed, asking.budget.part(share))
     found: dict[str, Any] = {**_success(text, result), "answers": [], "complete": True}
     if parsed.variables:
         asking.on_stage("answers")
@@ -100,6 +106,16 @@ def explain(subject: ProgramSubject, asking: Asking) -> dict[str, Any]:
     seconds = round(time.perf_counter() - began, 3)
     proof = proofs[0] if proofs else None
     return {**_success(text, result), "proof": proof, "proofs": proofs, "seconds": seconds}
+
+
+def why_not(subject: ProgramSubject, asking: Asking) -> dict[str, Any]:
+    """The derivations that fail nearest to success, and the facts that they miss."""
+    asking.on_stage("failed derivations")
+    budget = replace(asking.budget, max_goals=NEAR_GOALS)
+    text = asking.text("query")
+    return near_derivations(
+        subject.questions, text, most=asking.number("most", 5), budget=budget
+    ).to_dict()
 
 
 def _success(text: str, result: Success) -> dict[str, Any]:
@@ -146,4 +162,5 @@ PROGRAM_ASKS: dict[str, Callable[[ProgramSubject, Asking], dict[str, Any]]] = {
     "describe": describe,
     "query": query,
     "explain": explain,
+    "why_not": why_not,
 }

@@ -66,6 +66,8 @@ class Service:
         self.limits = limits or ServiceLimits()
         self.source = source
         self.card: dict[str, Any] = {}
+        self.questions = 0
+        self._seconds = 0.0  # of jobs that are not kept any more
         self.pool = Pool(self.limits.jobs)
         self._names = Names((), ())
         self._entities: list[str] = []
@@ -92,8 +94,15 @@ class Service:
             self._jobs[job.id] = job
             ended = [one.id for one in self._jobs.values() if one.state in ENDED]
             for old in ended[: max(0, len(ended) - MOST_KEPT)]:
-                del self._jobs[old]
+                self._seconds += self._jobs.pop(old).spent
+        self.questions += 1
         return job
+
+    @property
+    def seconds_used(self) -> float:
+        """The seconds that the session's jobs have worked so far."""
+        with self._lock:
+            return self._seconds + sum(one.spent for one in self._jobs.values())
 
     def job(self, number: str) -> Job | None:
         """A job by its id; None when it never was, or is long gone."""
@@ -128,13 +137,19 @@ class Service:
             raise
         return job
 
-    def consider(self, *, text: str) -> Job:
-        """A job that reads another text for the program; `adopt` it when it is done."""
-        if self.source.kind != "program":
+    def consider(self, *, text: str, anew: bool = False) -> Job:
+        """A job that reads another text for the program; `adopt` it when it is done.
+
+        `anew` allows a program in place of a run.
+        """
+        source = self.source
+        if anew and source.kind != "program":
+            source = Source("program", "program.pl")
+        if source.kind != "program":
             raise DataError("this session is about a run, not about a program")
         if len(text) > self.limits.text:
             raise DataError(f"a program has at most {self.limits.text:,} characters")
-        return self.submit("describe", {}, source=replace(self.source, text=text))
+        return self.submit("describe", {}, source=replace(source, text=text))
 
     def consider_facts(self, added: Sequence[str], removed: Sequence[str]) -> Job:
         """A job that looks at the run with other facts; `adopt` it when it is done."""
@@ -155,7 +170,7 @@ class Service:
         card = dict(result_of(job))
         constants = card.pop("constants")
         reading = card.pop("reading", None)
-        if self.source.kind == "run":
+        if job.source.kind == "run":
             if job.arguments.get("names"):
                 self._entities = constants
                 constants = []
