@@ -36,11 +36,19 @@ const VIEWS = {
 const byId = (id) => document.getElementById(id);
 const THEMES = ["auto", "light", "dark"];
 let sequence = 0;
+let shownBefore = false;
 
+// The links stay the same elements, so that the keyboard does not lose its place.
 function tabs(view, q) {
   const rows = Object.entries(VIEWS[session.kind]).filter(([, [, name]]) => name);
-  show(byId("tabs"), rows.map(([name, [, title]]) =>
-    el("a", { href: link(name, { q: name === "run" ? null : q || null }), "aria-current": name === view ? "page" : null }, title)));
+  if (!byId("tabs").childElementCount) {
+    show(byId("tabs"), rows.map(([name, [, title]]) => el("a", { "data-view": name }, title)));
+  }
+  for (const tab of byId("tabs").children) {
+    tab.href = link(tab.dataset.view, { q: tab.dataset.view === "run" ? null : q || null });
+    if (tab.dataset.view === view) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  }
 }
 
 async function render() {
@@ -57,13 +65,27 @@ async function render() {
   const mine = sequence;
   // A view that is overtaken by another writes into a root that is no longer shown.
   const root = el("div", { class: `view-${name}` });
-  byId("view").replaceChildren(root);
+  const main = byId("view");
+  main.style.minHeight = `${main.offsetHeight}px`; // while it is empty, the page must not scroll up
+  main.replaceChildren(root);
   try {
     await views[name][0](root, parameters);
   } catch (error) {
     if (mine === sequence) show(root, problem(error));
     if (!("hint" in error)) throw error;
   }
+  if (mine !== sequence) return;
+  main.style.minHeight = "";
+  if (shownBefore && document.activeElement === document.body) focusHeading(root);
+  shownBefore = true;
+}
+
+// What had the focus is gone: go on from where the new view begins.
+function focusHeading(root) {
+  const heading = root.querySelector(".detail h2") ?? root.querySelector("h2");
+  if (!heading) return;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
 }
 
 
