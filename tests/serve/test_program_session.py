@@ -150,6 +150,14 @@ def test_what_a_query_misses(program: Client) -> None:
     assert {("father(bob,cy)",), ("mother(ann,joe)",)} <= missing
 
 
+def test_steps_multiply_to_the_derivations_probability(program: Client) -> None:
+    first = program.result("steps", query="s(X)")
+    assert [one["probability"] for one in first["choices"]] == [0.4, 0.6]
+    end = program.result("steps", query="s(X)", path=[1, 1])
+    assert end["is_true"] and end["bindings"] == {"X": "b"}
+    assert end["probability"] == pytest.approx(0.48)
+
+
 def test_the_events_of_a_job_end_with_its_record(program: Client) -> None:
     job = program.post("/api/query", json={"query": "s(X)"}).json()["job"]
     text = program.get(f"/api/jobs/{job}/events").text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from deepprooflog.syntax.terms import Atom
@@ -81,6 +83,37 @@ def test_what_is_missing_proves_it_once_it_is_added(run: Client) -> None:
     assert missing == "brother(bob,ann)"
     assert run.post("/api/facts", json={"added": [missing]}).status_code == 200
     assert run.result("explain", query="uncle(bob, bob)")["probability"] == pytest.approx(1.0)
+
+
+def test_steps_lead_to_the_triple_and_back(run: Client) -> None:
+    first = run.result("steps", query="uncle(cy, bob)")
+    assert first["goal"] == "uncle(cy,bob)" and first["history"] == []
+    assert sum(one["probability"] for one in first["choices"]) == pytest.approx(1.0)
+    (rule,) = [one["number"] for one in first["choices"] if one["kind"] == "rule"]
+    path, view = [rule], run.result("steps", query="uncle(cy, bob)", path=[rule])
+    while view["choices"]:
+        path.append(0)
+        view = run.result("steps", query="uncle(cy, bob)", path=path)
+    assert view["is_true"] and view["history"] == path
+    wrong = run.ask("steps", query="uncle(cy, bob)", path=[99])
+    assert wrong["state"] == "failed" and "99" in wrong["error"]["message"]
+
+
+def test_two_answers_compared(run: Client) -> None:
+    found = run.result("compare", left="uncle(cy, bob)", right="uncle(dan, bob)")
+    assert found["difference"]["probability"] == pytest.approx(
+        found["left"]["probability"] - found["right"]["probability"]
+    )
+    assert "brother(cy,ann)" in json.dumps(found["facts"]["left"])
+    assert "uncle(dan,bob)" in json.dumps(found["facts"]["right"])
+
+
+def test_the_facts_about_an_entity(run: Client) -> None:
+    found = run.get("/api/facts/about", params={"entity": "bob"}).json()
+    assert [one["triple"] for one in found["facts"]] == ["uncle(dan,bob)", "mother(ann,bob)"]
+    found = run.get("/api/facts/about", params={"entity": ATOMS[0], "most": 1}).json()
+    assert [one["head"] for one in found["facts"]] == [ATOMS[0]] and found["more"] == 0
+    assert run.get("/api/facts/about", params={"entity": "nobody"}).status_code == 400
 
 
 def test_unknown_names_fail_with_a_hint(run: Client) -> None:

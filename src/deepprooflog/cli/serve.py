@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
 from deepprooflog.cli import report
@@ -95,8 +95,9 @@ def _serve_http(arguments: argparse.Namespace) -> int:
         from deepprooflog.serve.web.run import listen, serve
     except ImportError as error:
         raise _missing("serve", error) from None
-    with _service(arguments) as service:
-        sock, listening = listen(arguments.host, arguments.port)
+    # Early, so that a port that is taken is told before anything is loaded.
+    sock, listening = listen(arguments.host, arguments.port)
+    with closing(sock), _service(arguments) as service:
         session, url = service.session(), listening.url
         if arguments.json:
             report.emit_json(

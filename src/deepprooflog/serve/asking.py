@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deepprooflog.errors import BudgetExceeded, DataError, ProofLogError
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.proof.tree import Proof
+
+# Goals that a search for failed derivations takes up.
+NEAR_GOALS = 20_000
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,11 @@ class Asking:
     arguments: Mapping[str, Any]
     budget: Budget
     on_stage: Callable[[str], None]
+
+    @property
+    def near_budget(self) -> Budget:
+        """The budget of a search for failed derivations: nearer ones come first."""
+        return replace(self.budget, max_goals=NEAR_GOALS)
 
     def text(self, name: str) -> str:
         """An argument that must be there, and say something."""

@@ -88,7 +88,29 @@ def explain(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
 def why_not(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
     """The derivations of a triple that fail nearest to success, and the facts that they miss."""
     asking.on_stage("failed derivations")
-    return subject.model.why_not(asking.text("query"), most=asking.number("most", 5)).to_dict()
+    text, most = asking.text("query"), asking.number("most", 5)
+    return subject.model.why_not(text, most=most, budget=asking.near_budget).to_dict()
+
+
+def steps(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
+    """The choices at a goal, reached from the triple by the numbers of the choices taken."""
+    asking.on_stage("steps")
+    view = subject.model.steps(asking.text("query"))
+    return view.replay(asking.arguments.get("path", ())).to_dict()
+
+
+def compare(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
+    """Two triples side by side: what only one of them rests on."""
+    asking.on_stage("proofs of both")
+    return subject.model.compare(asking.text("left"), asking.text("right")).to_dict()
+
+
+def facts_about(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
+    """The facts that an entity stands in, each with the place it was read."""
+    name, most = asking.text("entity"), asking.number("most", 200)
+    facts = subject.model.facts_about(name)
+    shown = [fact.to_dict() for fact in facts[:most]]
+    return {"entity": name, "facts": shown, "more": len(facts) - len(shown)}
 
 
 GRAPH_ASKS: dict[str, Callable[[GraphSubject, Asking], dict[str, Any]]] = {
@@ -96,4 +118,7 @@ GRAPH_ASKS: dict[str, Callable[[GraphSubject, Asking], dict[str, Any]]] = {
     "query": query,
     "explain": explain,
     "why_not": why_not,
+    "steps": steps,
+    "compare": compare,
+    "facts_about": facts_about,
 }

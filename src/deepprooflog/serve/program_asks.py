@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from deepprooflog.errors import BudgetExceeded, Inexact, ProgramError
 from deepprooflog.infer.success import Success
+from deepprooflog.insight.steps import steps as first_steps
 from deepprooflog.insight.why_not import why_not as near_derivations
 from deepprooflog.logic.answers import log_answers, probability
 from deepprooflog.logic.limits.budget import Budget
@@ -23,8 +23,6 @@ from deepprooflog.syntax.writer import write_term
 # Of the time of a query: what the probability may take, and of the rest what the answers may.
 PROBABILITY_SHARE = 0.5
 ANSWERS_SHARE = 0.6
-# Goals that a search for failed derivations takes up: nearer ones come first.
-NEAR_GOALS = 20_000
 
 
 class ProgramSubject:
@@ -111,11 +109,17 @@ def explain(subject: ProgramSubject, asking: Asking) -> dict[str, Any]:
 def why_not(subject: ProgramSubject, asking: Asking) -> dict[str, Any]:
     """The derivations that fail nearest to success, and the facts that they miss."""
     asking.on_stage("failed derivations")
-    budget = replace(asking.budget, max_goals=NEAR_GOALS)
     text = asking.text("query")
     return near_derivations(
-        subject.questions, text, most=asking.number("most", 5), budget=budget
+        subject.questions, text, most=asking.number("most", 5), budget=asking.near_budget
     ).to_dict()
+
+
+def steps(subject: ProgramSubject, asking: Asking) -> dict[str, Any]:
+    """The choices at a goal, reached from the query by the numbers of the choices taken."""
+    asking.on_stage("steps")
+    view = first_steps(subject.questions, asking.text("query"))
+    return view.replay(asking.arguments.get("path", ())).to_dict()
 
 
 def _success(text: str, result: Success) -> dict[str, Any]:
@@ -163,4 +167,5 @@ PROGRAM_ASKS: dict[str, Callable[[ProgramSubject, Asking], dict[str, Any]]] = {
     "query": query,
     "explain": explain,
     "why_not": why_not,
+    "steps": steps,
 }
