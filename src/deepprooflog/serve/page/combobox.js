@@ -5,8 +5,8 @@ import { el, newId, show } from "./dom.js";
 import { shortened } from "./text.js";
 
 /**
- * Give an input completion. `suggest(text, at)` answers with {start, items: [{text, kind, insert}]}:
- * the names that may stand from `start` to the cursor.
+ * Give an input completion. `suggest(text, at)` answers with {start, items: [{text, kind, insert}],
+ * more}: the names that may stand from `start` to the cursor, and whether there are others.
  */
 export function combobox(input, { suggest, wait = 90 }) {
   const id = newId("names");
@@ -81,6 +81,7 @@ export function combobox(input, { suggest, wait = 90 }) {
     ({ start, items } = answer);
     active = -1;
     show(list, items.map((item, at) => option(item, at)));
+    list.dataset.more = answer.more ? "type on for more" : "";
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
     input.removeAttribute("aria-activedescendant");
@@ -135,11 +136,11 @@ export async function suggestGoal(text, at) {
   const answer = await get(`/api/complete?${new URLSearchParams({ prefix: text, at })}`);
   const called = text[at] === "(";
   const insert = ({ kind, text: name }) => (kind === "predicate" && !called ? `${name}(` : name);
-  return { start: answer.from, items: answer.items.map((item) => ({ ...item, insert: insert(item) })) };
+  return { start: answer.from, more: answer.more, items: answer.items.map((item) => ({ ...item, insert: insert(item) })) };
 }
 
 /** Which entities begin with a text. */
 export async function suggestEntity(text, at) {
-  const { items } = await get(`/api/complete?${new URLSearchParams({ prefix: `(${text.slice(0, at)}` })}`);
-  return { start: 0, items };
+  const { items, more } = await get(`/api/complete?${new URLSearchParams({ prefix: `(${text.slice(0, at)}` })}`);
+  return { start: 0, more, items };
 }

@@ -79,8 +79,9 @@ async function showKnown(root, about, note) {
   }
   show(root, waiting("Reading facts"));
   let facts;
+  let more;
   try {
-    ({ facts } = await get(`/api/facts/about?${new URLSearchParams({ entity: about })}`));
+    ({ facts, more } = await get(`/api/facts/about?${new URLSearchParams({ entity: about })}`));
   } catch (error) {
     show(root, problem(error));
     return;
@@ -95,7 +96,8 @@ async function showKnown(root, about, note) {
     }
   };
   show(root,
-    el("p", { class: "meta" }, plural(facts.length, "fact"), " about ", term(about)),
+    el("p", { class: "meta" }, plural(facts.length, "fact"), " about ", term(about),
+      more > 0 && `, and ${more.toLocaleString("en")} more that are not listed`),
     el("ul", { class: "fact-list" },
       gone.map((text) => factRow(text, "retracted", button("Put back", act(text, true), { class: "quiet" }), "gone")),
       facts.map(({ triple, place }) => factRow(triple, place ?? "added",

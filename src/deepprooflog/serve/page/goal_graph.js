@@ -28,7 +28,7 @@ export async function graphView(root, { q }) {
   show(root,
     el("div", { class: "list-head" }, el("h2", {}, "Goals of ", term(q)),
       el("p", { class: "meta" }, `${plural(graph.nodes.length, "goal")}, ${plural(graph.edges.length, "step")}`,
-        graph.complete === false ? ` · the first ${graph.nodes.length}: there are more` : "")),
+        graph.complete ? "" : ` · cut by ${graph.stopped}: there are more`)),
     tools, element, asList(graph),
     el("p", { class: "actions" }, el("a", { class: "button", href: link("step", { q }) }, "Step through")));
 }
