@@ -41,6 +41,7 @@ from deepprooflog.proof.tree import Proof
 if TYPE_CHECKING:
     from deepprooflog import kg
     from deepprooflog.infer.batches.batch import Compiled
+    from deepprooflog.insight.goal_view import goal_graph
     from deepprooflog.insight.steps import steps
     from deepprooflog.insight.why_not import why_not
     from deepprooflog.learn import History, Loss, fit, losses
@@ -92,6 +93,7 @@ __all__ = [
     "exact_fraction",
     "fit",
     "goal",
+    "goal_graph",
     "goals",
     "kg",
     "load",
@@ -131,6 +133,7 @@ _LAZY = {
     "Scorer": "deepprooflog.score.scorer",
     "Unit": "deepprooflog.score.scorer",
     "load": "deepprooflog.recipes.tasks",
+    "goal_graph": "deepprooflog.insight.goal_view",
     "steps": "deepprooflog.insight.steps",
     "why_not": "deepprooflog.insight.why_not",
 }
