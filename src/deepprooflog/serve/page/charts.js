@@ -55,8 +55,8 @@ export function lineChart(title, series, xName = "step") {
   return el("figure", {}, el("figcaption", {}, title), picture, names || null);
 }
 
-/** A calibration plot: bins of {predicted, observed, count}. */
-export function calibrationChart(bins) {
+/** A calibration plot: bins of {predicted, observed, count}, and what to say below it. */
+export function calibrationChart(bins, note) {
   const filled = bins.filter((bin) => bin.count > 0);
   if (!filled.length) return null;
   const ends = [0, 0.2, 0.4, 0.6, 0.8, 1];
@@ -69,5 +69,5 @@ export function calibrationChart(bins) {
     class: "dot line-0", cx: across(bin.predicted), cy: down(bin.observed), r: 3 + 5 * Math.sqrt(bin.count / most),
   }, svg("title", {}, `${bin.count.toLocaleString("en")} triples: predicted ${figure(bin.predicted)}, hold ${figure(bin.observed)}`))));
   return el("figure", { class: "square" }, el("figcaption", {}, "Calibration"), picture,
-    el("p", { class: "soft" }, "Share of triples that hold, by predicted probability; a larger dot is more triples."));
+    el("p", { class: "soft" }, note));
 }

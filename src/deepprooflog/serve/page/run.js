@@ -15,34 +15,33 @@ export async function runView(root) {
   const run = await get("/api/run");
   show(root,
     el("h2", {}, "Run"),
-    headline(run),
-    el("div", { class: "charts" }, curves(run.curves), calibrationChart(bins(run.calibration))),
-    relations(run.relations ?? run.per_relation),
+    headline(run.test),
+    el("div", { class: "charts" }, curves(run.curves), calibration(run.reliability)),
+    relations(run.relations),
     rules(run.rules));
 }
 
-function headline(run) {
-  const test = run.test ?? run.result?.test ?? run.figures;
-  if (!test) return empty("Not evaluated yet", el("p", {}, el("code", {}, "dprl evaluate RUN"), " ranks the test triples."));
-  return el("dl", { class: "counts" }, FIRST.filter((name) => typeof test[name] === "number").map((name) =>
-    el("div", {}, el("dt", {}, name), el("dd", {}, test[name].toFixed(4)))));
+function headline(test) {
+  const names = FIRST.filter((name) => typeof test[name] === "number");
+  if (!names.length) return empty("Not evaluated yet", el("p", {}, el("code", {}, "dprl evaluate RUN"), " ranks the test triples."));
+  const how = [["protocol", test.protocol], ["test triples", test.queries]].filter(([, value]) => value !== undefined);
+  return el("dl", { class: "counts" },
+    names.map((name) => el("div", {}, el("dt", {}, name), el("dd", {}, test[name].toFixed(4)))),
+    how.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, figure(value)))));
 }
 
+// `given`: points [step, value] by the name of the metric.
 function curves(given) {
-  const rows = Array.isArray(given) ? given : null;
-  const series = rows
-    ? Object.keys(rows[0] ?? {}).filter((key) => !["step", "epoch", "seconds"].includes(key))
-      .map((name) => ({ name, points: rows.filter((row) => typeof row[name] === "number").map((row) => [row.step ?? row.epoch, row[name]]) }))
-    : Object.entries(given ?? {}).map(([name, points]) => ({ name, points: points.map((one) => (Array.isArray(one) ? one : [one.step, one.value])) }));
-  const drawn = series.filter((one) => one.points.length);
+  const drawn = Object.entries(given).filter(([name, points]) => points.length && name !== "seconds");
   if (!drawn.length) return empty("No curves", el("p", {}, "This run recorded no training steps."));
-  return drawn.map((one) => lineChart(one.name, [one]));
+  return drawn.map(([name, points]) => lineChart(name, [{ name, points }]));
 }
 
-function bins(given) {
-  return (given?.bins ?? given ?? []).map((bin) => ({
-    predicted: bin.predicted ?? bin.mean ?? bin.confidence, observed: bin.observed ?? bin.share ?? bin.accuracy, count: bin.count,
-  }));
+function calibration(given) {
+  if (!given) return null;
+  const bins = given.bins.map((bin) => ({ predicted: bin.mean, observed: bin.share, count: bin.count }));
+  return calibrationChart(bins, `Of ${plural(given.triples, "triple")} of validation and corruptions of them, ${given.truths.toLocaleString("en")} hold. `
+    + `Calibration error ${given.error.toFixed(4)}, Brier score ${given.brier.toFixed(4)}. A larger dot is more triples.`);
 }
 
 /** A table whose columns sort it: `columns` are {name, title, cell, value, number}. */
@@ -74,7 +73,7 @@ function sortable(caption, columns, rows) {
 }
 
 function relations(given) {
-  const rows = Array.isArray(given) ? given : Object.entries(given ?? {}).map(([relation, one]) => ({ relation, ...one }));
+  const rows = Object.entries(given).map(([relation, one]) => ({ relation, ...one }));
   if (!rows.length) return null;
   const names = ["lists", ...FIRST].filter((name) => typeof rows[0][name] === "number");
   const columns = [
@@ -85,19 +84,16 @@ function relations(given) {
   return el("section", {}, el("h3", {}, "By relation"), sortable("By relation", columns, rows));
 }
 
-function rules(given) {
-  const rows = given ?? [];
+function rules(rows) {
   if (!rows.length) return null;
   const heaviest = Math.max(...rows.map((row) => row.weight ?? 0), 1e-9);
   const sorted = [...rows].sort((a, b) => (b.weight ?? -1) - (a.weight ?? -1));
   const columns = [
     { title: "weight", number: true, value: (row) => row.weight, cell: (row) => (row.weight === null || row.weight === undefined ? "–" : row.weight.toFixed(3)) },
     { title: "as a bar", number: true, value: (row) => row.weight, cell: (row) => bar((row.weight ?? 0) / heaviest, `weight ${figure(row.weight)}`) },
-    { title: "rule", value: (row) => text(row), cell: (row) => term(text(row)) },
+    { title: "rule", value: (row) => row.rule, cell: (row) => term(row.rule) },
     { title: "confidence", number: true, value: (row) => row.confidence, cell: (row) => row.confidence?.toFixed(3) ?? "–" },
     { title: "support", number: true, value: (row) => row.support, cell: (row) => figure(row.support) },
   ];
   return el("section", {}, el("h3", {}, "Rules by weight ", el("span", { class: "soft" }, plural(rows.length, "rule"))), sortable("Rules by weight", columns, sorted));
 }
-
-const text = (row) => row.rule ?? row.text ?? row.clause;
