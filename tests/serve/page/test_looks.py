@@ -1,8 +1,4 @@
-"""What every view looks like: contrast at AA in both colours, 360 pixels wide, calm where asked.
-
-DEEPPROOFLOG_SCREENSHOTS=docs/images pytest tests/serve/page/test_screenshots.py
-writes the pictures that the documentation shows.
-"""
+"""What every view looks like: contrast at AA in both colours, 360 pixels wide, calm where asked."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from playwright.sync_api import Page, expect
 from serve.page.browsing import NewTab, Tab
 
 TRIPLE = "uncle(abel_hollis,cora_hollis)"
+OTHER = "uncle(klaus_ashgrove,cora_hollis)"
 QUERY = "uncle(X, cora_hollis)"
 
 # A view, its parameters, and something that is there when the view is.
@@ -21,10 +18,18 @@ RUN_VIEWS: dict[str, tuple[str, dict[str, str], str]] = {
     "start": ("", {}, ".suggestions li"),
     "answers": ("ask", {"q": QUERY}, ".answer-list li"),
     "answer": ("ask", {"q": QUERY, "open": TRIPLE}, ".detail .tree"),
+    "why not": ("whynot", {"q": "uncle(otto_jessop,cora_hollis)"}, ".failed .tree"),
+    "compare": ("compare", {"left": TRIPLE, "right": OTHER}, ".side .tree"),
+    "step": ("step", {"q": TRIPLE, "path": "1"}, ".choice"),
+    "facts": ("facts", {"q": QUERY, "about": "abel_hollis"}, ".fact-list li"),
+    "run": ("run", {}, ".sortable"),
     "mistake": ("ask", {"q": "uncle(X, "}, ".note.bad"),
 }
 PROGRAM_VIEWS: dict[str, tuple[str, dict[str, str], str]] = {
     "program": ("ask", {"q": "days([umbrella, nothing], W)"}, ".tree"),
+    "goals": ("graph", {"q": "days([umbrella, nothing], W)"}, ".goals"),
+    "step": ("step", {"q": "days([umbrella, nothing], W)"}, ".choice"),
+    "why not": ("whynot", {"q": "next(sun, snow)"}, ".view-whynot h2"),
 }
 
 # Each visible text with its colour and what lies under it, as red, green, blue and opacity.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from serve.page.browsing import EXAMPLES, NewTab, server
@@ -48,6 +49,35 @@ def test_the_editor_marks_errors_and_uses_what_is_right(new_tab: NewTab, program
     # The file is as it was; so is the session, for the tests that follow.
     editor.fill((EXAMPLES / "umbrella.pl").read_text(encoding="utf-8"))
     expect(page.get_by_role("alert")).to_contain_text("coin")
+
+
+def test_the_goal_graph_is_drawn_and_moves_by_keyboard(new_tab: NewTab, program_url: str) -> None:
+    tab = new_tab(program_url)
+    page = tab.open("graph", q="days([umbrella], W)")
+    drawing = page.locator("svg.goals")
+    # days → first(A), takes, more → two of takes → two of more → true
+    expect(drawing.locator(".goal")).to_have_count(7)
+    expect(drawing.locator(".edge")).to_have_count(8)
+    labels = drawing.locator(".edge text").all_text_contents()
+    assert sorted(labels) == ["0.1", "0.4", "0.6", "0.8"]
+
+    def view() -> list[float]:
+        return [float(part) for part in (drawing.get_attribute("viewBox") or "").split()]
+
+    whole = view()
+    drawing.focus()
+    page.keyboard.press("+")
+    assert view()[2] == pytest.approx(0.8 * whole[2])
+    page.keyboard.press("ArrowRight")
+    assert view()[0] > whole[0]
+    page.keyboard.press("0")
+    assert view() == whole
+    page.get_by_role("button", name="Zoom out").click()
+    assert view()[2] == pytest.approx(1.25 * whole[2])
+    # The same as text.
+    page.get_by_text("The steps as a list").click()
+    expect(page.get_by_role("region", name="Steps").locator("tbody tr")).to_have_count(8)
+    tab.check()
 
 
 def test_a_query_that_never_ends_is_stopped_from_the_page(new_tab: NewTab, tmp_path: Path) -> None:

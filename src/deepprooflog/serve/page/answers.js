@@ -2,7 +2,7 @@
 
 import { el, show } from "./dom.js";
 import { answerDetail } from "./detail.js";
-import { button, chip, empty, legend, problem, splitBar, term, waiting } from "./parts.js";
+import { button, chip, empty, legend, problem, remarks, splitBar, term, waiting } from "./parts.js";
 import { variables } from "./prolog.js";
 import { go, link } from "./routes.js";
 import { ask, before, changed, session, Stopped } from "./session.js";
@@ -37,7 +37,7 @@ export async function answersView(root, { q, open, top }) {
   const list = el("section", { class: "answers", "aria-label": "Answers" });
   const detail = el("section", { class: "detail", "aria-label": "The opened answer" });
   show(root, el("div", { class: open ? "two opened" : "two" }, list, detail));
-  show(list, head(result), compareBar(), table(result, q, open, most), more(result, q, most));
+  show(list, head(result), remarks(result), compareBar(), table(result, q, open, most), more(result, q, most));
   const first = result.answers.length === 1 || isWide() ? result.answers[0].triple : null;
   const picked = result.answers.find((one) => one.triple === (open ?? first));
   if (picked) {

@@ -67,7 +67,8 @@ export function proofCard(proof, answer, at, options = { linked: true }) {
   return el("article", { class: "proof" },
     el("header", {}, el("h4", {}, `Proof ${at + 1}`),
       el("span", { class: "number" }, probability(proof.probability)),
-      share > 0 && share <= 1.0001 && el("span", { class: "soft" }, `${Math.round(100 * share)} % of the answer`), tools),
+      share > 0 && share <= 1.0001 && el("span", { class: "soft" }, `${Math.round(100 * share)} % of the probability`),
+      proof.checked && el("span", { class: "chip", title: "Each step was replayed through the program" }, "checked"), tools),
     element);
 }
 

@@ -94,6 +94,15 @@ function sentence(text) {
   return /[.!?]$/u.test(text) ? text : `${text}.`;
 }
 
+/** What the server says beside a result: warnings, and what the program printed. */
+export function remarks({ notes = [], output = "" }) {
+  return [
+    notes.map((text) => el("p", { class: "note warn" }, shortened(text, 600))),
+    output && el("figure", { class: "output" }, el("figcaption", {}, "Printed"),
+      el("pre", {}, output.split("\n").map(oneLine).join("\n"))),
+  ];
+}
+
 /** An empty place, with what would fill it. */
 export function empty(title, ...what) {
   return el("div", { class: "empty" }, el("p", { class: "empty-title" }, title),

@@ -3,7 +3,7 @@
 import { failure } from "./answers.js";
 import { el, show } from "./dom.js";
 import { editor } from "./editor.js";
-import { bar, chip, empty, problem, splitBar, term, waiting } from "./parts.js";
+import { bar, chip, empty, problem, remarks, splitBar, term, waiting } from "./parts.js";
 import { proofCard } from "./detail.js";
 import { link } from "./routes.js";
 import { ask, changeProgram, session } from "./session.js";
@@ -62,7 +62,7 @@ async function answerNow(root, q, open, pad) {
     return;
   }
   const proofs = el("div", { class: "proofs" });
-  show(root, summary(result), answerList(result, q, open), actions(q), proofs);
+  show(root, summary(result), remarks(result), answerList(result, q, open), actions(q), proofs);
   if (open) await showProof(proofs, open, pad);
   else if (result.proof) placeProof(proofs, result.proof, result, pad, result.answers.length > 1 ? "Best proof" : "Proof");
   else if (!result.probability && !result.upper) show(proofs, el("p", { class: "soft" }, "There is no proof. ", el("a", { href: link("whynot", { q }) }, "Why not?")));
@@ -83,12 +83,13 @@ function summary(result) {
 
 function answerList(result, q, open) {
   if (!result.answers.length) return null;
-  return el("div", {}, el("h3", {}, plural(result.answers.length, "answer"), result.complete === false && chip("not all", "warn")),
+  return el("div", {}, el("h3", {}, plural(result.answers.length, "answer"), result.complete === false && [" ", chip("not all: the budget ended first", "warn")]),
     el("ol", { class: "answer-list plain" }, result.answers.map((answer, at) => el("li", {},
       el("a", { class: "answer-open", href: link("ask", { q, open: answer.text }), "aria-current": answer.text === open ? "true" : null },
         el("span", { class: "rank" }, at + 1), el("span", { class: "answer-name" }, term(answer.text)),
         bar(answer.probability, `probability ${probability(answer.probability)}`),
-        el("span", { class: "number" }, probability(answer.probability)))))));
+        el("span", { class: "number" }, probability(answer.probability)))))),
+    result.more > 0 && el("p", { class: "more soft" }, `and ${plural(result.more, "less probable answer")} that ${result.more === 1 ? "is" : "are"} not listed`));
 }
 
 function actions(q) {
