@@ -6,13 +6,17 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp import Client, ClientSession, StdioServerParameters, stdio_client
 
 import deepprooflog as dpl
+from deepprooflog.serve.mcp_server import mcp_server
+from deepprooflog.serve.service import Service, ServiceLimits
+from deepprooflog.serve.source import Source
 from deepprooflog.syntax.terms import Atom
 from deepprooflog.syntax.writer import write_term
 from serve.names import HOSTILE, PROGRAM
@@ -123,3 +127,30 @@ def test_a_run_is_asked_whatever_its_names_are(run_folder: Path) -> None:
         assert found["by_proof"] == pytest.approx(1.0) and found["known"]
 
     talk(agent, str(run_folder))
+
+
+def test_an_agent_that_stops_waiting_cancels_the_search() -> None:
+    text = "loop :- \\+ spin(0). spin(N) :- M is N + 1, spin(M)."
+    service = Service(Source("program", "loop.pl", text=text), ServiceLimits(jobs=1))
+    service.start()
+
+    async def run() -> None:
+        async with Client(mcp_server(service)) as client:
+            call = asyncio.create_task(client.call_tool("probability", {"query": "loop"}))
+            while service.pool.running == 0:
+                await asyncio.sleep(0.01)
+            call.cancel()
+            with suppress(asyncio.CancelledError):
+                await call
+            while service.pool.running:
+                await asyncio.sleep(0.01)
+            reply = await client.call_tool("probability", {"query": "true"})
+            assert isinstance(reply.structured_content, dict)
+            assert reply.structured_content["probability"] == 1.0
+
+    try:
+        asyncio.run(asyncio.wait_for(run(), 60))
+        states = [job.state for job in service.kept() if job.ask == "query"]
+        assert states == ["cancelled", "done"]
+    finally:
+        service.close()

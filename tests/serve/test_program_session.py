@@ -158,6 +158,17 @@ def test_steps_multiply_to_the_derivations_probability(program: Client) -> None:
     assert end["probability"] == pytest.approx(0.48)
 
 
+def test_the_goal_graph_is_drawn_up_to_so_many_goals(program: Client) -> None:
+    found = program.result("graph", query="s(X)")
+    # s, then p, p and q, then p(a), p(b) and true.
+    assert found["complete"] and len(found["nodes"]) == 6
+    assert found["svg"].startswith("<svg")
+    text = "0.5 :: n(X) :- n(s(X)). 0.5 :: n(_)."
+    program.post("/api/program", json={"text": text})
+    found = program.result("graph", query="n(z)", most=20)
+    assert not found["complete"] and len(found["nodes"]) <= 20
+
+
 def test_the_events_of_a_job_end_with_its_record(program: Client) -> None:
     job = program.post("/api/query", json={"query": "s(X)"}).json()["job"]
     text = program.get(f"/api/jobs/{job}/events").text

@@ -82,4 +82,5 @@ def plain(value: Any) -> Any:
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
-    return value
+    # A number of numpy or torch is the number that it holds.
+    return plain(value.item()) if hasattr(value, "item") else value

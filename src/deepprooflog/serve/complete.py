@@ -14,15 +14,15 @@ _WORD = re.compile(r"'(?:[^'\\]|\\.|'')*$|[^\s()\[\],.|'\"]*$")
 
 
 @dataclass(frozen=True)
-class Names:
+class KnownNames:
     """The names of a session, sorted by how they look without capitals and quotes."""
 
     predicates: Sequence[tuple[str, str]]
     constants: Sequence[tuple[str, str]]
 
     @classmethod
-    def of(cls, predicates: Iterable[str], constants: Iterable[str]) -> Names:
-        """Names given as Prolog text."""
+    def of(cls, predicates: Iterable[str], constants: Iterable[str]) -> KnownNames:
+        """KnownNames given as Prolog text."""
         return cls(_sorted(predicates), _sorted(constants))
 
 
@@ -34,10 +34,10 @@ def _key(text: str) -> str:
     return text.strip("'").casefold()
 
 
-def completions(names: Names, text: str, at: int) -> dict[str, Any]:
+def completions(names: KnownNames, text: str, at: int) -> dict[str, Any]:
     """What may replace the word that ends at a place of a query: `from` is where it begins.
 
-    >>> names = Names.of(["uncle", "aunt"], ["ann", "'Umberto Eco'"])
+    >>> names = KnownNames.of(["uncle", "aunt"], ["ann", "'Umberto Eco'"])
     >>> [one["text"] for one in completions(names, "uncle(u", 7)["items"]]
     ["'Umberto Eco'"]
     >>> completions(names, "un", 2)["items"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from deepprooflog.errors import BudgetExceeded, Inexact, ProgramError
 from deepprooflog.infer.success import Success
+from deepprooflog.insight.goal_view import goal_graph
 from deepprooflog.insight.steps import steps as first_steps
 from deepprooflog.insight.why_not import why_not as near_derivations
 from deepprooflog.logic.answers import log_answers, probability
@@ -122,6 +124,16 @@ def steps(subject: ProgramSubject, asking: Asking) -> dict[str, Any]:
     return view.replay(asking.arguments.get("path", ())).to_dict()
 
 
+def graph(subject: ProgramSubject, asking: Asking) -> dict[str, Any]:
+    """The goals that a query reaches and the steps between them, with a drawing."""
+    asking.on_stage("goals")
+    most = asking.number("most", 300)
+    budget = replace(asking.budget, max_goals=most)
+    view = goal_graph(subject.questions, asking.text("query"), most, budget=budget)
+    asking.on_stage("drawing")
+    return {**view.to_dict(), "svg": view.to_svg()}
+
+
 def _success(text: str, result: Success) -> dict[str, Any]:
     lower = probability(result.log_lower) if result.exact else result.lower
     return {
@@ -168,4 +180,5 @@ PROGRAM_ASKS: dict[str, Callable[[ProgramSubject, Asking], dict[str, Any]]] = {
     "explain": explain,
     "why_not": why_not,
     "steps": steps,
+    "graph": graph,
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from deepprooflog.errors import DataError, ProofLogError
 from deepprooflog.logic.query import parse_query
-from deepprooflog.serve.complete import Names, completions
+from deepprooflog.serve.complete import KnownNames, completions
 from deepprooflog.serve.jobs import ENDED, Job
 from deepprooflog.serve.pool import MOST_WAITING, Pool
 from deepprooflog.serve.source import Source
@@ -69,7 +69,7 @@ class Service:
         self.questions = 0
         self._seconds = 0.0  # of jobs that are not kept any more
         self.pool = Pool(self.limits.jobs)
-        self._names = Names((), ())
+        self._names = KnownNames((), ())
         self._entities: list[str] = []
         self._reading: tuple[Operators, Flags] = (Operators(), Flags())
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -107,6 +107,10 @@ class Service:
     def job(self, number: str) -> Job | None:
         """A job by its id; None when it never was, or is long gone."""
         return self._jobs.get(number)
+
+    def kept(self) -> list[Job]:
+        """The jobs that can still be looked at, oldest first."""
+        return list(self._jobs.values())
 
     def cancel(self, job: Job) -> None:
         """Stop a job."""
@@ -179,7 +183,7 @@ class Service:
             operators = operators_of([(p, kind, name) for p, kind, name in reading["operators"]])
             self._reading = operators, Flags(reading["double_quotes"])
         self.source, self.card = job.source, card
-        self._names = Names.of([one["name"] for one in card["predicates"]], constants)
+        self._names = KnownNames.of([one["name"] for one in card["predicates"]], constants)
 
     def session(self) -> dict[str, Any]:
         """What the session is about, for its readers."""

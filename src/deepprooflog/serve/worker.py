@@ -18,6 +18,7 @@ import os
 import queue
 import signal
 import threading
+import traceback
 import warnings
 from _thread import interrupt_main
 from collections.abc import Mapping
@@ -94,7 +95,7 @@ class Asked:
         return found
 
 
-class Loop:
+class AskLoop:
     """Asks from one stream, replies to another; at most one ask runs."""
 
     def __init__(self, incoming: IO[str], outgoing: IO[str]) -> None:
@@ -130,8 +131,13 @@ class Loop:
             raise CancelledAsk
 
     def _send(self, message: dict[str, Any]) -> None:
+        try:
+            line = json.dumps(message, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            traceback.print_exc()
+            line = json.dumps({"id": message["id"], "failed": internal_error(error)})
         with self._lock:
-            self._outgoing.write(json.dumps(message) + "\n")
+            self._outgoing.write(line + "\n")
             self._outgoing.flush()
 
     def _take(self, message: dict[str, Any]) -> None:
@@ -169,7 +175,8 @@ class Loop:
             except (ProofLogError, MemoryError, RecursionError) as error:
                 return {"failed": error_record(error)}
             except Exception as error:  # a fault of this library, to be reported and survived
-                return {"failed": {**error_record(error), "kind": "InternalError"}}
+                traceback.print_exc()
+                return {"failed": internal_error(error)}
         notes = list(dict.fromkeys(str(one.message) for one in caught))
         if printed.cut:
             notes.append(f"of what it printed, the first {MOST_OUTPUT:,} characters are shown")
@@ -177,11 +184,17 @@ class Loop:
         return {"done": found | ({"output": printed.getvalue()} if printed.getvalue() else {})}
 
 
+def internal_error(error: Exception) -> dict[str, Any]:
+    """The record of a fault that is not the user's."""
+    message = f"a fault of the library: {type(error).__name__}: {error}"
+    return {**error_record(error), "kind": "InternalError", "message": message}
+
+
 def main() -> None:
     """Serve asks from standard input; whatever else prints does so on standard error."""
     outgoing = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    Loop(os.fdopen(os.dup(0), encoding="utf-8"), outgoing).run()
+    AskLoop(os.fdopen(os.dup(0), encoding="utf-8"), outgoing).run()
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Form(BaseModel):
+class RequestForm(BaseModel):
     """A request: keys that it does not know are a mistake."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class AskForm(Form):
+class AskForm(RequestForm):
     """A question with its own time."""
 
     query: str = Field(description="a goal, such as uncle(X, max)", examples=["s(X)"])
@@ -42,7 +42,7 @@ class WhyNotForm(AskForm):
     most: int = Field(5, ge=1, le=100, description="how many failed derivations")
 
 
-class CompareForm(Form):
+class CompareForm(RequestForm):
     """Two ground triples."""
 
     left: str
@@ -62,14 +62,14 @@ class GoalGraphForm(AskForm):
     most: int = Field(300, ge=1, le=2000, description="how many goals at most")
 
 
-class FactsForm(Form):
+class FactsForm(RequestForm):
     """The facts in which the session is to differ from its run; none: as it was trained."""
 
     added: list[str] = []
     removed: list[str] = []
 
 
-class ProgramForm(Form):
+class ProgramForm(RequestForm):
     """Another text for the program."""
 
     text: str
