@@ -57,7 +57,7 @@ def test_the_goal_graph_is_drawn_and_moves_by_keyboard(new_tab: NewTab, program_
     drawing = page.locator("svg.goals")
     # days → first(A), takes, more → two of takes → two of more → true
     expect(drawing.locator(".goal")).to_have_count(7)
-    expect(drawing.locator(".edge")).to_have_count(8)
+    expect(drawing.locator(".edge")).to_have_count(7)
     labels = drawing.locator(".edge text").all_text_contents()
     assert sorted(labels) == ["0.1", "0.4", "0.6", "0.8"]
 
@@ -76,7 +76,7 @@ def test_the_goal_graph_is_drawn_and_moves_by_keyboard(new_tab: NewTab, program_
     assert view()[2] == pytest.approx(1.25 * whole[2])
     # The same as text.
     page.get_by_text("The steps as a list").click()
-    expect(page.get_by_role("region", name="Steps").locator("tbody tr")).to_have_count(8)
+    expect(page.get_by_role("region", name="Steps").locator("tbody tr")).to_have_count(7)
     tab.check()
 
 
