@@ -9,6 +9,7 @@ import { ask } from "./session.js";
 import { oneLine, plural, probability } from "./text.js";
 
 const MOST = 300;
+const READABLE = { width: 1240, height: 620 };
 
 /** The view of the goal graph of `q`. */
 export async function graphView(root, { q }) {
@@ -95,6 +96,10 @@ function picture(graph, q) {
     held = [event.clientX, event.clientY];
   });
   for (const name of ["pointerup", "pointercancel"]) drawing.addEventListener(name, () => { held = null; });
+  // A graph too large to be read as a whole is first shown from the query on, in its own size.
+  if (width > 1.3 * READABLE.width || height > 1.3 * READABLE.height) {
+    Object.assign(view, READABLE, { x: boxes[0].x + boxes[0].width / 2 - READABLE.width / 2, y: 0 });
+  }
   place();
   return {
     element: box,

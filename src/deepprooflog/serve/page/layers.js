@@ -6,15 +6,9 @@ const GAP = 18;
 const LAYER = 78;
 const MOST = 34; // characters of a goal that are drawn
 
-/** Boxes and edge paths for nodes {id, goal} and edges {from, to}. */
-export function layered({ nodes, edges }, text) {
-  const below = new Map(nodes.map((node) => [node.id, []]));
-  const above = new Map(nodes.map((node) => [node.id, []]));
-  for (const edge of edges) {
-    below.get(edge.from)?.push(edge.to);
-    above.get(edge.to)?.push(edge.from);
-  }
-  const depth = distances(nodes, below);
+/** Boxes and edge paths for nodes {id, goal, kind} and edges {from, to}. */
+export function layered(graph, text) {
+  const { nodes, edges, below, above, depth } = placed(graph);
   const layers = [];
   for (const node of nodes) (layers[depth.get(node.id)] ??= []).push(node);
   order(layers, below, above);
@@ -25,7 +19,7 @@ export function layered({ nodes, edges }, text) {
     return { node, label, width: label.length * CHAR + 24, height: HEIGHT };
   }));
   const widths = rows.map((row) => row.reduce((sum, box) => sum + box.width + GAP, GAP));
-  const width = Math.max(...widths, 320);
+  const width = Math.max(...widths, 320) + 120; // steps back go around at the right
   rows.forEach((row, at) => {
     let x = GAP + (width - widths[at]) / 2;
     for (const box of row) {
@@ -35,7 +29,35 @@ export function layered({ nodes, edges }, text) {
     }
   });
   const height = GAP * 2 + (rows.length - 1) * LAYER + HEIGHT;
-  return { boxes: [...boxes.values()], paths: edges.map((edge) => path(edge, boxes)).filter(Boolean), width, height };
+  return { boxes: [...boxes.values()], paths: paths(edges, boxes), width, height };
+}
+
+// All proofs end in true. It stands below everything else; a goal far above gets a copy of its own,
+// so that no step has to run through the whole drawing.
+function placed({ nodes: given, edges: steps }) {
+  const depth = distances(given, neighbours(given, steps, "from", "to"));
+  const nodes = [...given];
+  const truth = given.find((node) => node.kind === "true");
+  let edges = steps;
+  if (truth && given.length > 1) {
+    const last = Math.max(...given.filter((node) => node !== truth).map((node) => depth.get(node.id))) + 1;
+    depth.set(truth.id, last);
+    edges = steps.map((edge) => {
+      if (edge.to !== truth.id || depth.get(edge.from) + 1 === last) return edge;
+      const copy = `true of ${edge.from}`;
+      if (!depth.has(copy)) nodes.push({ ...truth, id: copy });
+      depth.set(copy, depth.get(edge.from) + 1);
+      return { ...edge, to: copy };
+    });
+    if (!edges.some((edge) => edge.to === truth.id)) nodes.splice(nodes.indexOf(truth), 1);
+  }
+  return { nodes, edges, depth, below: neighbours(nodes, edges, "from", "to"), above: neighbours(nodes, edges, "to", "from") };
+}
+
+function neighbours(nodes, edges, here, there) {
+  const found = new Map(nodes.map((node) => [node.id, []]));
+  for (const edge of edges) found.get(edge[here])?.push(edge[there]);
+  return found;
 }
 
 function distances(nodes, below) {
@@ -75,22 +97,32 @@ function order(layers, below, above) {
   }
 }
 
-function path(edge, boxes) {
+// Steps between the same two goals stand beside each other.
+function paths(edges, boxes) {
+  const beside = new Map();
+  for (const edge of edges) {
+    const key = `${edge.from} ${edge.to}`;
+    beside.set(key, [...(beside.get(key) ?? []), edge]);
+  }
+  return [...beside.values()].flatMap((row) => row.map((edge, at) => path(edge, boxes, (at - (row.length - 1) / 2) * 44))).filter(Boolean);
+}
+
+function path(edge, boxes, aside) {
   const a = boxes.get(edge.from);
   const b = boxes.get(edge.to);
   if (!a || !b) return null;
   if (b.y > a.y) {
     const [x1, y1, x2, y2] = [a.x + a.width / 2, a.y + a.height, b.x + b.width / 2, b.y];
-    const bend = (y2 - y1) / 2;
-    // A third of the way along: in the middle the numbers of crossing edges would meet.
-    const t = 0.34;
+    const bend = Math.min((y2 - y1) / 2, LAYER);
+    // Past the middle: there the numbers of crossing edges would meet, and siblings begin together.
+    const t = 0.62;
     const [a3, ab, b3] = [(1 - t) ** 3, 3 * t * (1 - t), t ** 3];
-    const x = (a3 + ab * (1 - t)) * x1 + (b3 + ab * t) * x2;
+    const x = (a3 + ab * (1 - t)) * x1 + (b3 + ab * t) * x2 + ab * aside;
     const y = a3 * y1 + ab * (1 - t) * (y1 + bend) + ab * t * (y2 - bend) + b3 * y2;
-    return { edge, back: false, d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, x, y: y + 4 };
+    return { edge, back: false, d: `M${x1} ${y1}C${x1 + aside} ${y1 + bend} ${x2 + aside} ${y2 - bend} ${x2} ${y2}`, x, y: y + 4 };
   }
   // A step back up, or to the goal itself: around the right side.
   const [x1, y1, x2, y2] = [a.x + a.width, a.y + a.height / 2, b.x + b.width, b.y + b.height / 2 + (a === b ? 8 : 0)];
-  const out = Math.max(x1, x2) + 36;
+  const out = Math.max(x1, x2) + 36 + Math.abs(aside);
   return { edge, back: true, d: `M${x1} ${y1}C${out} ${y1 - (a === b ? 24 : 0)} ${out} ${y2 + (a === b ? 12 : 0)} ${x2} ${y2}`, x: out - 8, y: (y1 + y2) / 2 + 4 };
 }
