@@ -129,6 +129,8 @@ def test_completion(program: Client) -> None:
     assert items("s(") == [("a", "entity"), ("b", "entity")]
     assert items("s(b") == [("b", "entity")]
     assert items("z") == []
+    assert items("a" * 19_000 + "(") == [("a", "entity"), ("b", "entity")]
+    assert items("'" * 19_999) == [("p", "predicate"), ("q", "predicate"), ("s", "predicate")]
     found = program.get("/api/complete", params={"prefix": "s(b), p", "at": 3}).json()
     assert [one["text"] for one in found["items"]] == ["b"] and found["from"] == 2
 

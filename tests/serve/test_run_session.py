@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+import deepprooflog as dpl
 from deepprooflog.syntax.terms import Atom
 from deepprooflog.syntax.writer import write_term
 from serve.conftest import Client
@@ -114,6 +116,16 @@ def test_the_facts_about_an_entity(run: Client) -> None:
     found = run.get("/api/facts/about", params={"entity": ATOMS[0], "most": 1}).json()
     assert [one["head"] for one in found["facts"]] == [ATOMS[0]] and found["more"] == 0
     assert run.get("/api/facts/about", params={"entity": "nobody"}).status_code == 400
+
+
+def test_the_run_at_a_glance(run: Client, run_folder: Path) -> None:
+    found = run.get("/api/run").json()
+    assert set(found) == {"curves", "relations", "test", "reliability", "rules"}
+    assert found["rules"] == [row.to_dict() for row in dpl.kg.open(run_folder).rule_table()]
+    (rule,) = found["rules"]
+    assert rule["rule"] == "uncle(A,B) :- brother(A,C), mother(C,B)."
+    # No step of training was recorded, and nothing was held out to be ranked.
+    assert found["curves"] == {} and found["relations"] == {}
 
 
 def test_unknown_names_fail_with_a_hint(run: Client) -> None:

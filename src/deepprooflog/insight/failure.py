@@ -18,6 +18,13 @@ class FailedDerivation:
     there. Added to the program, the facts `missing` complete it, unless a test fails:
     `steps.check()` replays it with them. `invented` are names, among those in `missing`, that stand
     for anything. `then` is the probability of the query once the facts are added, where known.
+
+    >>> from deepprooflog.proof.tree import Node
+    >>> leaf = Node("q(a)", "missing", "", None, 0.0, -1, 0)
+    >>> print(FailedDerivation(Proof("q(a)", {}, 0.0, (leaf,)), ("q(a)",), then=1.0))
+    missing q(a)
+            with that, the probability is 1
+    └─ q(a)  1  missing
     """
 
     steps: Proof

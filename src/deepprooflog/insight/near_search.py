@@ -264,7 +264,12 @@ class NearSearch:
 
 
 def with_facts_or_none(program: Program) -> Callable[[Functor], bool]:
-    """The predicates of which a fact may be missing: those with facts, and those with no clause."""
+    """The predicates of which a fact may be missing: those with facts, and those with no clause.
+
+    >>> assumable = with_facts_or_none(Program("p(X) :- q(X). q(a)."))
+    >>> assumable(Functor("p", 1)), assumable(Functor("q", 1))
+    (False, True)
+    """
     known: dict[Functor, bool] = {}
 
     def assumable(functor: Functor) -> bool:

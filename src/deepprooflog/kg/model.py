@@ -49,6 +49,7 @@ from deepprooflog.kg.prove.why_not import why_not_triple
 from deepprooflog.kg.readings.evaluate import POLICY, chosen_readings, evaluate_readings
 from deepprooflog.kg.readings.scores import RuleReader
 from deepprooflog.kg.readings.table import RuleRow, rule_rows
+from deepprooflog.kg.summary import RunSummary, summary_of
 from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.kg.walk.prover import WalkProver
 from deepprooflog.kg.walk.saved import NAME as WALKS_FILE
@@ -227,6 +228,19 @@ class GraphModel:
     def rule_table(self) -> list[RuleRow]:
         """Each rule: its learned weight, its counts, what it backs on validation, an example."""
         return rule_rows(self.graph, self.rules.rules, self.prover)
+
+    def run_summary(
+        self, folder: str | Path | None = None, *, triples: int = 500, negatives: int = 1
+    ) -> RunSummary:
+        """A run at a glance: curves, figures by relation, reliability, rules by weight.
+
+        Curves are read from the run's folder; reliability is asked of so many validation triples
+        with `negatives` corruptions of each side. Walks have neither rules nor reliability here.
+        """
+        return summary_of(
+            self.graph, None if self.walks is not None else self.prover, self.rules, self.result,
+            None if folder is None else open_run(Path(folder)), triples, negatives,
+        )  # fmt: skip
 
     def explain_tests(self, proofs: int) -> list[Answer]:
         """How probable each test triple is, with its proofs."""

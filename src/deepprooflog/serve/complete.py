@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 MOST = 50
-# A word as typed so far: a plain name, or a quoted one whose end is not typed yet.
-_WORD = re.compile(r"'(?:[^'\\]|\\.|'')*$|[^\s()\[\],.|'\"]*$")
+ENDS = frozenset(' \t\n,;.|"()[]{}')
 
 
 @dataclass(frozen=True)
@@ -44,13 +42,12 @@ def completions(names: KnownNames, text: str, at: int) -> dict[str, Any]:
     [{'text': 'uncle', 'kind': 'predicate'}]
     """
     before = text[: max(0, at)]
-    word = _WORD.search(before)
-    typed = word[0] if word else ""
-    inside = _depth(before[: len(before) - len(typed)]) > 0
-    kind, table = ("entity", names.constants) if inside else ("predicate", names.predicates)
-    found = _beginning(table, _key(typed))
+    start, depth = _last_word(before)
+    inside = ("entity", names.constants)
+    kind, table = inside if depth > 0 else ("predicate", names.predicates)
+    found = _beginning(table, _key(before[start:]))
     items = [{"text": name, "kind": kind} for name in found[:MOST]]
-    return {"items": items, "from": len(before) - len(typed), "more": len(found) > MOST}
+    return {"items": items, "from": start, "more": len(found) > MOST}
 
 
 def _beginning(table: Sequence[tuple[str, str]], key: str) -> list[str]:
@@ -62,7 +59,25 @@ def _beginning(table: Sequence[tuple[str, str]], key: str) -> list[str]:
     return found
 
 
-def _depth(text: str) -> int:
-    """How many parentheses are open, those within quotes left out."""
-    bare = re.sub(r"'(?:[^'\\]|\\.|'')*'", "", text)
-    return bare.count("(") + bare.count("[") - bare.count(")") - bare.count("]")
+def _last_word(text: str) -> tuple[int, int]:
+    """Where the word at the end of a text begins, and in how many brackets it stands.
+
+    >>> _last_word("uncle(ann, b"), _last_word("p('a (b', 'it''s (")
+    ((11, 1), (10, 1))
+    """
+    start = depth = 0
+    places = iter(range(len(text)))
+    quoted = False
+    for place in places:
+        letter = text[place]
+        if quoted:
+            if letter == "\\":
+                next(places, None)
+            quoted = letter != "'"
+        elif letter == "'":
+            # Two quotes in a row are one that is quoted: the name goes on.
+            quoted = True
+        elif letter in ENDS:
+            start = place + 1
+            depth += (letter in "([{") - (letter in ")]}")
+    return start, depth

@@ -113,6 +113,12 @@ def facts_about(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
     return {"entity": name, "facts": shown, "more": len(facts) - len(shown)}
 
 
+def run(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
+    """The run as it was trained: curves, figures by relation, reliability, rules by weight."""
+    asking.on_stage("the run's figures")
+    return subject.trained.run_summary(subject.source.path).to_dict()
+
+
 GRAPH_ASKS: dict[str, Callable[[GraphSubject, Asking], dict[str, Any]]] = {
     "describe": describe,
     "query": query,
@@ -121,4 +127,5 @@ GRAPH_ASKS: dict[str, Callable[[GraphSubject, Asking], dict[str, Any]]] = {
     "steps": steps,
     "compare": compare,
     "facts_about": facts_about,
+    "run": run,
 }

@@ -90,7 +90,13 @@ class Comparison:
 
 
 def compare_answers(left: Answer, right: Answer, proofs: int) -> Comparison:
-    """Two answers with their proofs, taken apart."""
+    """Two answers with their proofs, taken apart.
+
+    >>> likely = Answer({}, "p(a,b)", 0.75, 0.75, 0.5, None, None, False, ())
+    >>> unlikely = Answer({}, "p(a,c)", 0.25, 0.25, 0.0, None, None, False, ())
+    >>> compare_answers(likely, unlikely, 1).difference["by_belief"]
+    0.0
+    """
     return Comparison(
         left, right, _shared(left, right, "rule"), _shared(left, right, "fact"), proofs
     )

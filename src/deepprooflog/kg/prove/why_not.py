@@ -53,7 +53,27 @@ def why_not_triple(
     missing: int = 2,
     budget: Budget | None = None,
 ) -> WhyNot:
-    """The derivations of a triple that fail nearest to success, fewest missing facts first."""
+    """The derivations of a triple that fail nearest to success, fewest missing facts first.
+
+    `changed` makes the prover and the graph with facts added, by which each result is checked.
+
+    >>> from dataclasses import replace
+    >>> from deepprooflog.kg.data.rules import parse_rules
+    >>> from deepprooflog.kg.data.triples import graph_of
+    >>> from deepprooflog.kg.prove.build import prover
+    >>> from deepprooflog.kg.prove.question import read_question
+    >>> told = [("ann", "mother", "bob"), ("joe", "father", "cy")]
+    >>> rules = parse_rules("gran(X, Y) :- mother(X, Z), father(Z, Y).")
+    >>> graph = graph_of(told, valid=[("bob", "gran", "joe")])
+    >>> def changed(facts):
+    ...     rows = [graph.pattern(fact) for fact in facts]
+    ...     more = replace(graph, train=np.concatenate([graph.train, np.array(rows)]))
+    ...     return prover(more, rules), more
+    >>> asked = read_question(graph, "gran(ann, cy)")
+    >>> found = why_not_triple(prover(graph, rules), graph, asked, changed, missing=1)
+    >>> sorted(one.missing for one in found.derivations)
+    [('father(bob,cy)',), ('mother(ann,joe)',)]
+    """
     began = time.perf_counter()
     if question.head is None or question.tail is None:
         raise DataError(f"{question.text} is open", hint="a triple without variables")

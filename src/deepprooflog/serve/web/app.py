@@ -127,7 +127,7 @@ def _session_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/api/complete", summary="Names that go on from what is typed")
     async def complete(
-        prefix: str = Query("", max_length=100_000), at: int | None = None
+        prefix: str = Query("", max_length=20_000), at: int | None = None
     ) -> CompletionReply:
         return CompletionReply.model_validate(service.complete(prefix, at))
 
