@@ -51,7 +51,7 @@ def new_tab(browser: Browser) -> Iterator[NewTab]:
 def village_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on the village that ships with the package, trained in a few seconds."""
     folder = tmp_path_factory.mktemp("runs") / "village"
-    options = ["data=village", "prior.steps=150", "exact.steps=10"]
+    options = ["data=village", "prior.steps=150", "exact.steps=20", "exact.validate_every=4"]
     settings = [word for option in options for word in ("--set", option)]
     command = dprl("train", "kg", *settings, "--out", str(folder))
     done = subprocess.run(command, env=environment(), capture_output=True, text=True)

@@ -42,7 +42,7 @@ def take(page: Page, folder: Path, name: str, height: int) -> None:
 
 def on_run(tab: Tab, folder: Path) -> None:
     page = tab.open("ask", q=QUERY, open=LEFT)
-    page.locator(".proof").nth(1).locator(".step-line").nth(2).click()
+    page.locator(".step[aria-expanded] > .step-line").first.click()
     page.mouse.move(0, 0)
     take(page, folder, "explorer-answers", 900)
     tab.open("whynot", q="uncle(otto_jessop,cora_hollis)")
@@ -53,7 +53,7 @@ def on_run(tab: Tab, folder: Path) -> None:
 def test_pictures_of_a_run(new_tab: NewTab, run_url: str, folder: Path) -> None:
     tab = new_tab(run_url)
     on_run(tab, folder)
-    page = tab.open("compare", left=LEFT, right=RIGHT)
+    page = tab.open("compare", left=LEFT, right=RIGHT, q=QUERY)
     expect(page.locator(".side")).to_have_count(2)
     take(page, folder, "explorer-compare", 900)
     tab.open("step", q=LEFT, path="1")
@@ -65,6 +65,9 @@ def test_pictures_of_a_run(new_tab: NewTab, run_url: str, folder: Path) -> None:
     tab.open("ask", q=QUERY, open=LEFT)
     page.get_by_role("link", name="Without this fact").click()
     expect(page.locator(".before-after thead")).to_contain_text("before")
+    page.get_by_role("combobox", name="Entity").fill("abel_hollis")
+    page.keyboard.press("Enter")
+    expect(page.locator(".fact-list li").first).to_be_visible()
     take(page, folder, "explorer-facts", 640)
     page.get_by_role("button", name="As trained").click()
     expect(page.locator(".changes")).to_have_count(0)

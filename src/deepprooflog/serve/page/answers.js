@@ -133,7 +133,7 @@ function compareTools() {
     return [el("span", {}, two.length === 1 ? "Tick another answer to compare" : "Tick only two answers to compare"), clear];
   }
   return [el("span", {}, "Two answers are ticked"),
-    button("Compare them", () => go("compare", { left: two[0], right: two[1] })), clear];
+    button("Compare them", () => go("compare", { left: two[0], right: two[1], q: document.getElementById("query").value.trim() || null })), clear];
 }
 
 function more(result, q, most) {

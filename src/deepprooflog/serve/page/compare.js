@@ -57,7 +57,7 @@ function figures(result) {
     a.prior !== null && b.prior !== null && ["belief alone", a.prior, b.prior],
   ].filter(Boolean);
   return el("table", { class: "figures" },
-    el("thead", {}, el("tr", {}, el("td", {}), ["first", "second", "difference"].map((name) => el("th", { scope: "col", class: "right" }, name)))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, el("span", { class: "unseen" }, "figure")), ["first", "second", "difference"].map((name) => el("th", { scope: "col", class: "right" }, name)))),
     el("tbody", {}, rows.map(([name, x, y]) => el("tr", {}, el("th", { scope: "row" }, name),
       el("td", { class: "number" }, probability(x)), el("td", { class: "number" }, probability(y)), el("td", { class: "number" }, change(x - y))))));
 }
