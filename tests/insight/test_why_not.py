@@ -148,3 +148,17 @@ def test_a_model_weighs_its_own_way(program: dpl.Program) -> None:
     assert logs == sorted(logs, reverse=True)
     assert all(log < 0 for log in logs)
     assert found.to_dict()["derivations"][0]["missing"] == list(found.derivations[0].missing)
+
+
+def test_an_error_after_an_assumption_is_a_dead_end() -> None:
+    """`age(bob, A)` may be missing, but then `A >= 18` cannot be asked."""
+    adults = dpl.Program("adult(X) :- age(X, A), A >= 18. age(eve, 20).")
+    found = dpl.why_not(adults, "adult(bob)")
+    assert found.derivations == ()
+
+
+def test_a_search_without_end_is_ended() -> None:
+    endless = dpl.Program("p(X) :- n(Y), q(X, Y). n(X) :- between(1, inf, X). q(a, 0).")
+    found = dpl.why_not(endless, "p(b)", most=3, budget=dpl.Budget(max_seconds=1, max_goals=50))
+    assert found.stopped is not None
+    assert found.derivations[0].missing == ("q(b,1)",)

@@ -12,6 +12,7 @@ from deepprooflog.serve.asking import Asking
 from deepprooflog.serve.graph_asks import GRAPH_ASKS, GraphSubject, open_run_model
 from deepprooflog.serve.jobs import Job, stopped_error
 from deepprooflog.serve.program_asks import PROGRAM_ASKS, ProgramSubject
+from deepprooflog.serve.service import Service
 from deepprooflog.serve.source import Source, find_source
 from deepprooflog.serve.worker import MOST_OUTPUT, CappedText
 from serve.names import PROGRAM
@@ -66,6 +67,15 @@ def test_a_job_ends_once() -> None:
     assert record["state"] == "failed" and record["result"] is None
     assert "5 s; its process was ended" in record["error"]["message"]
     assert record["progress"]["of"] == 5.0
+
+
+def test_a_text_that_was_sent_earlier_does_not_win(program_service: Service) -> None:
+    texts = ["p(1).", "p(2).", PROGRAM]
+    jobs = [program_service.consider(text=text) for text in texts]
+    for job in reversed(jobs):
+        program_service.wait(job)
+        program_service.adopt(job)
+    assert program_service.source.text == PROGRAM
 
 
 def test_output_beyond_what_is_kept_is_dropped() -> None:

@@ -27,8 +27,9 @@ EXAMPLE = """\
 
 Derivations that lack the fewest facts come first, then the more probable ones; each was checked:
 with its missing facts the query is proved. JSON: {query, probability, derivations: [{missing,
-failed, invented, probability, then, steps}], stopped, goals, seconds}; then is the probability of
-the query with the missing facts added, invented are names that stand for anything
+failed, invented, probability, then, believed, steps}], stopped, goals, seconds}; then is the
+probability of the query with the missing facts added, believed that of each missing fact by the
+prior, invented are names that stand for anything
 """
 
 

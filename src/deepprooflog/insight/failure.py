@@ -17,7 +17,8 @@ class FailedDerivation:
     `failed` are tests that do not hold; its probability is the policy's of the steps that are
     there. Added to the program, the facts `missing` complete it, unless a test fails:
     `steps.check()` replays it with them. `invented` are names, among those in `missing`, that stand
-    for anything. `then` is the probability of the query once the facts are added, where known.
+    for anything. `then` is the probability of the query once the facts are added, where known;
+    `believed` that of each missing fact by the prior of a graph's model.
 
     >>> from deepprooflog.proof.tree import Node
     >>> leaf = Node("q(a)", "missing", "", None, 0.0, -1, 0)
@@ -32,6 +33,7 @@ class FailedDerivation:
     failed: tuple[str, ...] = ()
     invented: tuple[str, ...] = ()
     then: float | None = None
+    believed: tuple[float, ...] | None = None
 
     @property
     def log_prob(self) -> float:
@@ -48,12 +50,17 @@ class FailedDerivation:
         return {
             "missing": list(self.missing), "failed": list(self.failed),
             "invented": list(self.invented), "probability": self.steps.probability,
-            "then": self.then, "steps": self.steps.to_dict(),
+            "then": self.then, "believed": None if self.believed is None else list(self.believed),
+            "steps": self.steps.to_dict(),
         }  # fmt: skip
 
     def __str__(self) -> str:
         _, *tree, _ = str(self.steps).splitlines()
-        lines = [f"missing {fact}" for fact in self.missing]
+        likely = [""] * len(self.missing)
+        if self.believed is not None:
+            likely = [f"  (believed {p:.2g})" for p in self.believed]
+        facts = zip(self.missing, likely, strict=True)
+        lines = [f"missing {fact}{belief}" for fact, belief in facts]
         lines += [f"fails   {test}" for test in self.failed]
         for name in self.invented:
             lines.append(f"        where {name} is anything")

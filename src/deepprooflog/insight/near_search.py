@@ -85,6 +85,12 @@ class NearSearch:
 
     def run(self, query: Goal, wanted: Callable[[NearDerivation], bool], most: int) -> None:
         """Hand over derivations, nearest first, until `most` of them were `wanted`."""
+        try:
+            self._run(query, wanted, most)
+        except BudgetExceeded as error:
+            self.stopped = error.limit
+
+    def _run(self, query: Goal, wanted: Callable[[NearDerivation], bool], most: int) -> None:
         self.asked = query.atoms
         nesting = () if self.rules.nesting is None else (self.rules.nesting,) * len(query.atoms)
         self._offer(self._node(Goal(query.atoms, (), query.size), nesting), 0, 0.0, 0, None)
@@ -133,6 +139,8 @@ class NearSearch:
         followed: list[bool] = []
         for node in nodes:
             steps = self._steps(node)
+            if steps is None:
+                continue
             for step in steps:
                 nest = self._nesting(node, step)
                 source.append(node)
@@ -158,7 +166,8 @@ class NearSearch:
             last = (node, choices[at], weight)
             self._offer(target[at], missing, cost - weight, length + 1, last)
 
-    def _steps(self, node: int) -> list[Step]:
+    def _steps(self, node: int) -> list[Step] | None:
+        """N(G), None where it is an error to ask."""
         goal, weighs = self.goals[node], self.rules.weighs
         left = self.left[node][0] if self.left[node] else 0
         found: list[Step] = []
@@ -175,6 +184,7 @@ class NearSearch:
             # What was assumed may leave a variable open that a builtin needs.
             if not goal.answer:
                 raise
+            return None
         return found
 
     def _nesting(self, node: int, step: Step) -> tuple[int, ...]:

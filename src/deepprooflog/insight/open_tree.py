@@ -121,8 +121,10 @@ def replays_with(
             if goal.is_true:
                 return False
             for step in successors(changed, goal, interner):
-                clause = step.choice.clause
-                if step.choice == choice or (choice is None and clause in added):
+                if step.choice == choice:
+                    after[step.goal] = None
+                    break  # there may be no end of others
+                if choice is None and step.choice.clause in added:
                     after[step.goal] = None
         goals = list(after)
     return any(goal.is_true for goal in goals)

@@ -58,17 +58,16 @@ def why_not(
         parsed, goal, interner = asked.begin(query)
         source = asked.program
         rules = NearRules(with_facts_or_none(source), missing)
-        search = NearSearch(source, interner, asked.weigher(parsed), rules, limits)
+        now = _probability(asked, parsed, limits.part(0.25))
+        weigh = asked.weigher(parsed)
+        search = NearSearch(source, interner, weigh, rules, limits.part(0.6))
         results = NearResults(source, parsed)
         search.run(goal, results.take, most)
         derivations = tuple(
             replace(one, then=_then(asked, parsed, tree, limits))
             for one, tree in zip(results.derivations, results.trees, strict=True)
         )
-        result = WhyNot(
-            str(parsed), _probability(asked, parsed, limits), derivations, search.stopped,
-            search.expanded,
-        )  # fmt: skip
+    result = WhyNot(str(parsed), now, derivations, search.stopped, search.expanded)
     return replace(result, seconds=round(time.perf_counter() - began, 3))
 
 
@@ -123,7 +122,7 @@ def _probability(asked: Questions, query: Query, budget: Budget) -> float | None
 
 def _then(asked: Questions, query: Query, tree: OpenTree, budget: Budget) -> float | None:
     """p_success of the query with the missing facts, of programs whose added facts weigh 1."""
-    if not isinstance(asked, ProgramQuestions) or tree.failed:
+    if not isinstance(asked, ProgramQuestions) or tree.failed or budget.late:
         return None
     predicates = asked.program.predicates
     kinds = {predicates[f].kind for f in map(functor_of, tree.missing) if f is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 MOST = 50
@@ -17,11 +17,16 @@ class KnownNames:
 
     predicates: Sequence[tuple[str, str]]
     constants: Sequence[tuple[str, str]]
+    added: Sequence[tuple[str, str]] = ()  # constants that the session has added
 
     @classmethod
     def of(cls, predicates: Iterable[str], constants: Iterable[str]) -> KnownNames:
-        """KnownNames given as Prolog text."""
+        """Names given as Prolog text."""
         return cls(_sorted(predicates), _sorted(constants))
+
+    def adding(self, constants: Iterable[str]) -> KnownNames:
+        """The names with these as the constants that were added; the others are not sorted anew."""
+        return replace(self, added=_sorted(constants))
 
 
 def _sorted(names: Iterable[str]) -> list[tuple[str, str]]:
@@ -43,9 +48,10 @@ def completions(names: KnownNames, text: str, at: int) -> dict[str, Any]:
     """
     before = text[: max(0, at)]
     start, depth = _last_word(before)
-    inside = ("entity", names.constants)
-    kind, table = inside if depth > 0 else ("predicate", names.predicates)
-    found = _beginning(table, _key(before[start:]))
+    kind, tables = "predicate", [names.predicates]
+    if depth > 0:
+        kind, tables = "entity", [names.added, names.constants]
+    found = [name for table in tables for name in _beginning(table, _key(before[start:]))]
     items = [{"text": name, "kind": kind} for name in found[:MOST]]
     return {"items": items, "from": start, "more": len(found) > MOST}
 

@@ -67,10 +67,10 @@ class Service:
         self.source = source
         self.card: dict[str, Any] = {}
         self.questions = 0
+        self._adopted = 0
         self._seconds = 0.0  # of jobs that are not kept any more
         self.pool = Pool(self.limits.jobs)
         self._names = KnownNames((), ())
-        self._entities: list[str] = []
         self._reading: tuple[Operators, Flags] = (Operators(), Flags())
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = threading.Lock()
@@ -170,20 +170,24 @@ class Service:
         return self.submit("describe", {}, source=changed)
 
     def adopt(self, job: Job) -> None:
-        """Take the source that a job has described for the session's own."""
+        """Take the source that a job has described for the session's own.
+
+        One that was asked for before the present one comes too late, and is left alone.
+        """
         card = dict(result_of(job))
+        if job.number < self._adopted:
+            return
+        self._adopted = job.number
         constants = card.pop("constants")
         reading = card.pop("reading", None)
-        if job.source.kind == "run":
-            if job.arguments.get("names"):
-                self._entities = constants
-                constants = []
-            constants = [*self._entities, *constants]
         if reading is not None:
             operators = operators_of([(p, kind, name) for p, kind, name in reading["operators"]])
             self._reading = operators, Flags(reading["double_quotes"])
         self.source, self.card = job.source, card
-        self._names = KnownNames.of([one["name"] for one in card["predicates"]], constants)
+        if job.source.kind == "run" and not job.arguments.get("names"):
+            self._names = self._names.adding(constants)
+        else:
+            self._names = KnownNames.of([one["name"] for one in card["predicates"]], constants)
 
     def session(self) -> dict[str, Any]:
         """What the session is about, for its readers."""

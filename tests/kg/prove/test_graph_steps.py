@@ -90,3 +90,15 @@ def test_facts_about_an_entity(model: GraphModel) -> None:
     assert more[-1].triple == "child(abe,eli)"
     with pytest.raises(dpl.DataError, match="unknown entity"):
         model.facts_about("abel")
+
+
+def test_walks_have_no_rules_to_look_into() -> None:
+    graph = dpl.kg.load(FACTS, valid=[("abe", "uncle", "dan")])
+    walk = {"hops": 2, "states": 2, "width": 4, "hidden": 4, "epochs": 1.0}
+    model = dpl.kg.train(graph, prior="none", learner="walks", seed=0, walk=walk, threads=1)
+    for ask in (model.steps, model.why_not):
+        with pytest.raises(dpl.DataError, match="walks follow facts, not rules"):
+            ask("uncle(abe, dan)")
+    found = model.run_summary()
+    assert (found.rules, found.reliability) == ((), None)
+    assert model.compare("uncle(abe, dan)", "uncle(abe, cal)").difference["prior"] is None

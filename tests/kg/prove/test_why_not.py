@@ -6,6 +6,7 @@ import pytest
 
 import deepprooflog as dpl
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.reading import SHIPPED
 from deepprooflog.kg.model import GraphModel
 from kg.bottom_up import Triple, Written, levels
 
@@ -69,6 +70,10 @@ def test_with_its_facts_the_model_proves_it(model: GraphModel) -> None:
         assert then.by_proof > 0
         assert one.then == pytest.approx(then.probability)
         assert one.steps.check()
+        assert one.believed is not None
+        for fact, belief in zip(one.missing, one.believed, strict=True):
+            if not one.invented:
+                assert belief == pytest.approx(model.explain(fact).prior)
         atoms = [(node.atom, node.parent) for node in one.steps.nodes]
         assert atoms in [[(n.atom, n.parent) for n in proof.nodes] for proof in then.proofs]
 
@@ -84,3 +89,27 @@ def test_what_is_refused(model: GraphModel) -> None:
         model.why_not("uncle(X, dan)")
     with pytest.raises(DataError, match="unknown entity"):
         model.why_not("uncle(abel, dan)")
+
+
+def test_a_fact_that_was_taken_away_is_missed() -> None:
+    """Triples of the village with one proof, each without one of its facts."""
+    village = dpl.kg.load("village")
+    rules = dpl.kg.read_rules(SHIPPED / "village" / "rules.pl")
+    prior = {"kind": "complex", "dimension": 4, "steps": 5}
+    model = dpl.kg.train(village, rules, prior, "none", seed=0, threads=1)
+    tried = 0
+    for row in village.test[:60]:
+        triple = village.text(row)
+        answer = model.explain(triple, proofs=50)
+        proofs = [p for p in answer.proofs if all(n.kind != "belief" for n in p.nodes)]
+        if len(proofs) != 1:
+            continue
+        facts = sorted({n.atom for n in proofs[0].nodes if n.kind == "fact"})
+        without = model.with_facts(removed=facts[:1])
+        assert without.explain(triple).by_proof == 0
+        found = without.why_not(triple, most=10_000, missing=1)
+        assert (facts[0],) in [one.missing for one in found.derivations]
+        tried += 1
+        if tried == 2:
+            break
+    assert tried == 2

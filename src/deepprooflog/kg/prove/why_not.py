@@ -22,10 +22,11 @@ from deepprooflog.errors import DataError
 from deepprooflog.graph.goalgraph import CallGraph, GoalGraph
 from deepprooflog.insight.failure import FailedDerivation, WhyNot
 from deepprooflog.insight.near_search import NearRules, NearSearch
-from deepprooflog.insight.why_not import GOALS, NearResults
-from deepprooflog.kg.belief.believe import BELIEVE
+from deepprooflog.insight.why_not import GOALS, SECONDS, NearResults
+from deepprooflog.kg.belief.believe import BELIEVE, Belief
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.prove.answers import answer
+from deepprooflog.kg.prove.labels import with_labels
 from deepprooflog.kg.prove.program import relation_functors
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import TripleQuestion
@@ -37,7 +38,8 @@ from deepprooflog.logic.limits.watch import watched
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start
 from deepprooflog.score.scorer import Scene, Scorer
-from deepprooflog.syntax.terms import Term, args_of, functor_of
+from deepprooflog.syntax.reader import read_term
+from deepprooflog.syntax.terms import Term, args_of, deref, functor_of
 
 Changed: TypeAlias = Callable[[Sequence[str]], tuple[Prover, Graph]]
 """The prover and the graph with these facts added."""
@@ -81,7 +83,7 @@ def why_not_triple(
     query = Query((graph.term(triple),))
     program = prover.program
     interner = Interner()
-    with watched(budget or Budget(max_goals=GOALS)) as limits:
+    with watched(budget or Budget(max_goals=GOALS, max_seconds=SECONDS)) as limits:
         rules = NearRules(
             assumable=set(relation_functors(graph)).__contains__,
             most_missing=missing,
@@ -99,7 +101,9 @@ def why_not_triple(
             then, proved = _chances(*changed(one.missing), question)
             if proved == 0.0:
                 return False
-            checked.append(replace(one, then=then))
+            steps = one.steps if graph.rdf is None else with_labels(one.steps, graph.rdf)
+            believed = _believed(prover.belief, graph, one.missing)
+            checked.append(replace(one, steps=steps, then=then, believed=believed))
             return True
 
         search.run(start(query.atoms, interner), lambda found: results.take(found, wanted), most)
@@ -111,6 +115,25 @@ def _chances(prover: Prover, graph: Graph, question: TripleQuestion) -> tuple[fl
     """p_success of a triple, and of it by clauses alone."""
     (one,) = answer(prover, graph, question, top=1, proofs=0)
     return one.probability, one.by_proof
+
+
+def _believed(
+    belief: Belief | None, graph: Graph, facts: Sequence[str]
+) -> tuple[float, ...] | None:
+    """How likely the prior holds some facts; nothing is believed of names that are new."""
+    if belief is None:
+        return None
+    found = []
+    for fact in facts:
+        atom = read_term(fact, end_optional=True).term
+        ends = [graph.entity_ids.get(deref(end), -1) for end in args_of(atom)]
+        functor = functor_of(atom)
+        if functor is None or -1 in ends:
+            found.append(0.0)
+            continue
+        row = torch.tensor([[ends[0], graph.relation_ids[functor.name], ends[1]]])
+        found.append(float(belief.of_triples(row).sigmoid()))
+    return tuple(found)
 
 
 def offers_of(prover: Prover) -> Callable[[Choice, int], bool]:
