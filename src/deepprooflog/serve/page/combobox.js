@@ -10,7 +10,13 @@ import { shortened } from "./text.js";
  */
 export function combobox(input, { suggest, wait = 90 }) {
   const id = newId("names");
-  const list = el("ul", { id, class: "options", role: "listbox", "aria-label": "Names", hidden: true });
+  const list = el("ul", {
+    id,
+    class: "options",
+    role: "listbox",
+    "aria-label": "Names",
+    hidden: true,
+  });
   input.after(list);
   for (const [name, value] of Object.entries({
     role: "combobox",
@@ -80,7 +86,10 @@ export function combobox(input, { suggest, wait = 90 }) {
     }
     ({ start, items } = answer);
     active = -1;
-    show(list, items.map((item, at) => option(item, at)));
+    show(
+      list,
+      items.map((item, at) => option(item, at)),
+    );
     list.dataset.more = answer.more ? "type on for more" : "";
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
@@ -136,11 +145,17 @@ export async function suggestGoal(text, at) {
   const answer = await get(`/api/complete?${new URLSearchParams({ prefix: text, at })}`);
   const called = text[at] === "(";
   const insert = ({ kind, text: name }) => (kind === "predicate" && !called ? `${name}(` : name);
-  return { start: answer.from, more: answer.more, items: answer.items.map((item) => ({ ...item, insert: insert(item) })) };
+  return {
+    start: answer.from,
+    more: answer.more,
+    items: answer.items.map((item) => ({ ...item, insert: insert(item) })),
+  };
 }
 
 /** Which entities begin with a text. */
 export async function suggestEntity(text, at) {
-  const { items, more } = await get(`/api/complete?${new URLSearchParams({ prefix: `(${text.slice(0, at)}` })}`);
+  const { items, more } = await get(
+    `/api/complete?${new URLSearchParams({ prefix: `(${text.slice(0, at)}` })}`,
+  );
   return { start: 0, more, items };
 }

@@ -13,11 +13,13 @@ export function layered(graph, text) {
   for (const node of nodes) (layers[depth.get(node.id)] ??= []).push(node);
   order(layers, below, above);
   const boxes = new Map();
-  const rows = layers.map((layer) => layer.map((node) => {
-    const whole = text(node.goal);
-    const label = whole.length > MOST ? `${whole.slice(0, MOST - 1)}…` : whole;
-    return { node, label, width: label.length * CHAR + 24, height: HEIGHT };
-  }));
+  const rows = layers.map((layer) =>
+    layer.map((node) => {
+      const whole = text(node.goal);
+      const label = whole.length > MOST ? `${whole.slice(0, MOST - 1)}…` : whole;
+      return { node, label, width: label.length * CHAR + 24, height: HEIGHT };
+    }),
+  );
   const widths = rows.map((row) => row.reduce((sum, box) => sum + box.width + GAP, GAP));
   const width = Math.max(...widths, 320) + 120; // steps back go around at the right
   rows.forEach((row, at) => {
@@ -40,7 +42,8 @@ function placed({ nodes: given, edges: steps }) {
   const truth = given.find((node) => node.kind === "true");
   let edges = steps;
   if (truth && given.length > 1) {
-    const last = Math.max(...given.filter((node) => node !== truth).map((node) => depth.get(node.id))) + 1;
+    const last =
+      Math.max(...given.filter((node) => node !== truth).map((node) => depth.get(node.id))) + 1;
     depth.set(truth.id, last);
     edges = steps.map((edge) => {
       if (edge.to !== truth.id || depth.get(edge.from) + 1 === last) return edge;
@@ -51,7 +54,13 @@ function placed({ nodes: given, edges: steps }) {
     });
     if (!edges.some((edge) => edge.to === truth.id)) nodes.splice(nodes.indexOf(truth), 1);
   }
-  return { nodes, edges, depth, below: neighbours(nodes, edges, "from", "to"), above: neighbours(nodes, edges, "to", "from") };
+  return {
+    nodes,
+    edges,
+    depth,
+    below: neighbours(nodes, edges, "from", "to"),
+    above: neighbours(nodes, edges, "to", "from"),
+  };
 }
 
 function neighbours(nodes, edges, here, there) {
@@ -86,8 +95,13 @@ function order(layers, below, above) {
     rows.forEach((layer, at) => {
       if (at) {
         const mean = (node, now) => {
-          const places = near.get(node.id).map((id) => place.get(id)).filter((x) => x !== undefined);
-          return places.length ? places.reduce((a, b) => a + b, 0) / places.length : now / layer.length;
+          const places = near
+            .get(node.id)
+            .map((id) => place.get(id))
+            .filter((x) => x !== undefined);
+          return places.length
+            ? places.reduce((a, b) => a + b, 0) / places.length
+            : now / layer.length;
         };
         const keys = new Map(layer.map((node, now) => [node, mean(node, now)]));
         layer.sort((a, b) => keys.get(a) - keys.get(b));
@@ -104,7 +118,9 @@ function paths(edges, boxes) {
     const key = `${edge.from} ${edge.to}`;
     beside.set(key, [...(beside.get(key) ?? []), edge]);
   }
-  return [...beside.values()].flatMap((row) => row.map((edge, at) => path(edge, boxes, (at - (row.length - 1) / 2) * 44))).filter(Boolean);
+  return [...beside.values()]
+    .flatMap((row) => row.map((edge, at) => path(edge, boxes, (at - (row.length - 1) / 2) * 44)))
+    .filter(Boolean);
 }
 
 function path(edge, boxes, aside) {
@@ -119,10 +135,27 @@ function path(edge, boxes, aside) {
     const [a3, ab, b3] = [(1 - t) ** 3, 3 * t * (1 - t), t ** 3];
     const x = (a3 + ab * (1 - t)) * x1 + (b3 + ab * t) * x2 + ab * aside;
     const y = a3 * y1 + ab * (1 - t) * (y1 + bend) + ab * t * (y2 - bend) + b3 * y2;
-    return { edge, back: false, d: `M${x1} ${y1}C${x1 + aside} ${y1 + bend} ${x2 + aside} ${y2 - bend} ${x2} ${y2}`, x, y: y + 4 };
+    return {
+      edge,
+      back: false,
+      d: `M${x1} ${y1}C${x1 + aside} ${y1 + bend} ${x2 + aside} ${y2 - bend} ${x2} ${y2}`,
+      x,
+      y: y + 4,
+    };
   }
   // A step back up, or to the goal itself: around the right side.
-  const [x1, y1, x2, y2] = [a.x + a.width, a.y + a.height / 2, b.x + b.width, b.y + b.height / 2 + (a === b ? 8 : 0)];
+  const [x1, y1, x2, y2] = [
+    a.x + a.width,
+    a.y + a.height / 2,
+    b.x + b.width,
+    b.y + b.height / 2 + (a === b ? 8 : 0),
+  ];
   const out = Math.max(x1, x2) + 36 + Math.abs(aside);
-  return { edge, back: true, d: `M${x1} ${y1}C${out} ${y1 - (a === b ? 24 : 0)} ${out} ${y2 + (a === b ? 12 : 0)} ${x2} ${y2}`, x: out - 8, y: (y1 + y2) / 2 + 4 };
+  return {
+    edge,
+    back: true,
+    d: `M${x1} ${y1}C${out} ${y1 - (a === b ? 24 : 0)} ${out} ${y2 + (a === b ? 12 : 0)} ${x2} ${y2}`,
+    x: out - 8,
+    y: (y1 + y2) / 2 + 4,
+  };
 }

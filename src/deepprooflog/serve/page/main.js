@@ -42,7 +42,10 @@ let shownBefore = false;
 function tabs(view, q) {
   const rows = Object.entries(VIEWS[session.kind]).filter(([, [, name]]) => name);
   if (!byId("tabs").childElementCount) {
-    show(byId("tabs"), rows.map(([name, [, title]]) => el("a", { "data-view": name }, title)));
+    show(
+      byId("tabs"),
+      rows.map(([name, [, title]]) => el("a", { "data-view": name }, title)),
+    );
   }
   for (const tab of byId("tabs").children) {
     tab.href = link(tab.dataset.view, { q: tab.dataset.view === "run" ? null : q || null });
@@ -87,7 +90,6 @@ function focusHeading(root) {
   heading.tabIndex = -1;
   heading.focus({ preventScroll: true });
 }
-
 
 function theme() {
   const chosen = localStorage.getItem("dpl-theme") ?? "auto";
@@ -138,8 +140,10 @@ async function start() {
     show(byId("view"), problem(error));
     return;
   }
-  byId("session").textContent = `${session.kind === "run" ? "run" : "program"} ${shortened(session.name, 80)}`;
-  byId("query").placeholder = session.kind === "run" ? "uncle(X, cora_hollis)" : "a goal, such as s(X)";
+  byId("session").textContent =
+    `${session.kind === "run" ? "run" : "program"} ${shortened(session.name, 80)}`;
+  byId("query").placeholder =
+    session.kind === "run" ? "uncle(X, cora_hollis)" : "a goal, such as s(X)";
   if (session.kind === "run" && session.graph?.relations?.length) {
     byId("query").placeholder = `${session.graph.relations[0]}(X, Y)`;
   }

@@ -53,8 +53,11 @@ export function splitBar(answer) {
 /** A plain bar of one share. */
 export function bar(share, name) {
   const width = `${100 * Math.max(0, Math.min(1, share))}%`;
-  return el("span", { class: "bar", role: "img", "aria-label": name },
-    el("i", { class: "by-proof", "--share": width }));
+  return el(
+    "span",
+    { class: "bar", role: "img", "aria-label": name },
+    el("i", { class: "by-proof", "--share": width }),
+  );
 }
 
 /** The key to the bars' colours. */
@@ -98,20 +101,34 @@ function sentence(text) {
 export function remarks({ notes = [], output = "" }) {
   return [
     notes.map((text) => el("p", { class: "note warn" }, shortened(text, 600))),
-    output && el("figure", { class: "output" }, el("figcaption", {}, "Printed"),
-      el("pre", {}, output.split("\n").map(oneLine).join("\n"))),
+    output &&
+      el(
+        "figure",
+        { class: "output" },
+        el("figcaption", {}, "Printed"),
+        el("pre", {}, output.split("\n").map(oneLine).join("\n")),
+      ),
   ];
 }
 
 /** An empty place, with what would fill it. */
 export function empty(title, ...what) {
-  return el("div", { class: "empty" }, el("p", { class: "empty-title" }, title),
-    what.length ? el("div", { class: "empty-what" }, what) : null);
+  return el(
+    "div",
+    { class: "empty" },
+    el("p", { class: "empty-title" }, title),
+    what.length ? el("div", { class: "empty-what" }, what) : null,
+  );
 }
 
 /** Work in progress, shown only when it lasts. */
 export function waiting(what) {
-  return el("p", { class: "waiting", role: "status" }, el("i", { class: "spinner", "aria-hidden": "true" }), what);
+  return el(
+    "p",
+    { class: "waiting", role: "status" },
+    el("i", { class: "spinner", "aria-hidden": "true" }),
+    what,
+  );
 }
 
 export function button(text, onclick, attributes = {}) {

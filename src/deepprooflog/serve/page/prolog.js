@@ -111,7 +111,9 @@ export function substitution(clause, atom, below) {
 }
 
 function sameShape(a, b) {
-  return a.args && b.args ? a.name === b.name && a.args.length === b.args.length : a.text === b.text;
+  return a.args && b.args
+    ? a.name === b.name && a.args.length === b.args.length
+    : a.text === b.text;
 }
 
 /** The variables of a query. */

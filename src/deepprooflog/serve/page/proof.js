@@ -15,7 +15,13 @@ const ABSENT = new Set(["missing", "failed"]); // steps of a derivation that are
 
 /** The tree of one proof. `linked`: entities lead to their facts; `onPlace` hears of a clause's place. */
 export function proofTree(proof, { linked = false, onPlace = null, name = "Proof" } = {}) {
-  const steps = proof.nodes.map((node) => ({ ...node, below: [], level: 1, folded: false, row: null }));
+  const steps = proof.nodes.map((node) => ({
+    ...node,
+    below: [],
+    level: 1,
+    folded: false,
+    row: null,
+  }));
   const roots = [];
   for (const step of steps) {
     if (step.parent === null || step.parent < 0) roots.push(step);
@@ -47,13 +53,20 @@ export function proofTree(proof, { linked = false, onPlace = null, name = "Proof
   function draw() {
     const rows = visible();
     for (const step of rows.slice(0, shown)) step.row ??= treeRow(step);
-    show(list, rows.slice(0, shown).map((step) => step.row));
+    show(
+      list,
+      rows.slice(0, shown).map((step) => step.row),
+    );
     for (const step of rows.slice(0, shown)) update(step);
     const rest = rows.length - shown;
-    show(more, rest > 0 && button(`Show ${plural(Math.min(rest, ROWS), "more step")}`, () => {
-      shown += ROWS;
-      draw();
-    }));
+    show(
+      more,
+      rest > 0 &&
+        button(`Show ${plural(Math.min(rest, ROWS), "more step")}`, () => {
+          shown += ROWS;
+          draw();
+        }),
+    );
   }
 
   function update(step) {
@@ -105,15 +118,21 @@ export function proofTree(proof, { linked = false, onPlace = null, name = "Proof
       },
       el(
         "div",
-        { class: "step-line", onclick: () => { focus(step); select(step); } },
-        el(
-          "span",
-          {
-            class: "caret-mark",
-            "aria-hidden": "true",
-            onclick: (event) => { event.stopPropagation(); setFolded(step, !step.folded); },
+        {
+          class: "step-line",
+          onclick: () => {
+            focus(step);
+            select(step);
           },
-        ),
+        },
+        el("span", {
+          class: "caret-mark",
+          "aria-hidden": "true",
+          onclick: (event) => {
+            event.stopPropagation();
+            setFolded(step, !step.folded);
+          },
+        }),
         el(
           "div",
           { class: "step-text" },
@@ -124,11 +143,20 @@ export function proofTree(proof, { linked = false, onPlace = null, name = "Proof
             term(step.atom),
             chip(step.kind, step.kind),
           ),
-          step.reason && !repeats(step) && el("code", { class: "reason" }, spaced(oneLine(step.reason)).slice(0, 600)),
+          step.reason &&
+            !repeats(step) &&
+            el("code", { class: "reason" }, spaced(oneLine(step.reason)).slice(0, 600)),
         ),
-        el("span", { class: "step-number" }, ABSENT.has(step.kind) ? null : [
-          bar(step.probability, `step probability ${probability(step.probability)}`),
-          el("span", { class: "number" }, probability(step.probability))]),
+        el(
+          "span",
+          { class: "step-number" },
+          ABSENT.has(step.kind)
+            ? null
+            : [
+                bar(step.probability, `step probability ${probability(step.probability)}`),
+                el("span", { class: "number" }, probability(step.probability)),
+              ],
+        ),
         step.place && el("span", { class: "place", role: "tooltip" }, oneLine(step.place)),
       ),
     );
@@ -168,9 +196,14 @@ export function proofTree(proof, { linked = false, onPlace = null, name = "Proof
   }
 
   draw();
-  const tools = steps.some((step) => step.below.length) && el("p", { class: "tree-tools" },
-    button("Unfold all", () => foldAll(false), { class: "quiet" }),
-    button("Fold all", () => foldAll(true), { class: "quiet" }));
+  const tools =
+    steps.some((step) => step.below.length) &&
+    el(
+      "p",
+      { class: "tree-tools" },
+      button("Unfold all", () => foldAll(false), { class: "quiet" }),
+      button("Fold all", () => foldAll(true), { class: "quiet" }),
+    );
   return { element: el("div", { class: "proof-tree" }, list, more), tools };
 }
 
@@ -186,12 +219,39 @@ function stepCard(step, linked) {
   const rows = [
     ["Atom", atom(step.atom, linked)],
     step.reason && [clause ? "Clause" : "By", term(step.reason)],
-    bindings.length > 0 && ["Substitution", el("ul", { class: "bindings" }, bindings.map(([name, value]) =>
-      el("li", {}, el("code", { class: "term" }, `${name} = `), linked ? atom(value) : term(value))))],
-    !ABSENT.has(step.kind) && ["Probability", el("span", { class: "number" }, probability(step.probability))],
+    bindings.length > 0 && [
+      "Substitution",
+      el(
+        "ul",
+        { class: "bindings" },
+        bindings.map(([name, value]) =>
+          el(
+            "li",
+            {},
+            el("code", { class: "term" }, `${name} = `),
+            linked ? atom(value) : term(value),
+          ),
+        ),
+      ),
+    ],
+    !ABSENT.has(step.kind) && [
+      "Probability",
+      el("span", { class: "number" }, probability(step.probability)),
+    ],
     step.place && ["Source", el("code", { class: "term" }, oneLine(step.place))],
-    linked && step.kind === "fact" && ["If it were not known", el("a", { href: link("facts", { retract: step.atom }) },
-      "retract it and see the probabilities change")],
+    linked &&
+      step.kind === "fact" && [
+        "If it were not known",
+        el(
+          "a",
+          { href: link("facts", { retract: step.atom }) },
+          "retract it and see the probabilities change",
+        ),
+      ],
   ].filter(Boolean);
-  return el("dl", { class: "card" }, rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+  return el(
+    "dl",
+    { class: "card" },
+    rows.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
+  );
 }

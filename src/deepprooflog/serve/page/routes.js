@@ -2,7 +2,9 @@
 
 /** The address of a view. */
 export function link(view, parameters = {}) {
-  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
+  const given = Object.entries(parameters).filter(
+    ([, value]) => value !== null && value !== undefined,
+  );
   const query = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
   return `#/${view}${query ? `?${query}` : ""}`;
 }

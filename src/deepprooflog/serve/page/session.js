@@ -62,7 +62,9 @@ export async function ask(path, body) {
   tell();
   const clock = setInterval(tell, 100);
   try {
-    const onProgress = (state) => { stage = stageOf(state); };
+    const onProgress = (state) => {
+      stage = stageOf(state);
+    };
     const result = await job(path, body, { signal: controller.signal, onProgress });
     kept.set(key, result);
     if (path === "/api/query" && !changed()) asTrained.set(body.query, result);
@@ -91,7 +93,8 @@ function report({ busy, stage, seconds: since = 0 }) {
   document.body.classList.toggle("busy", busy && since > 0.15);
   // Said once a second, so that it is not read out ten times.
   if (!busy) line.textContent = "";
-  else if (since > 0.3) line.textContent = `${STAGES[stage] ?? `Looking for ${stage || "answers"}`} · ${Math.floor(since)} s · Escape stops it`;
+  else if (since > 0.3)
+    line.textContent = `${STAGES[stage] ?? `Looking for ${stage || "answers"}`} · ${Math.floor(since)} s · Escape stops it`;
 }
 
 export const busy = () => running !== null;
