@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,8 +96,12 @@ def test_a_server_that_is_killed_leaves_no_workers(tmp_path: Path) -> None:
         process.kill()
         process.wait()
         for pid in workers:
-            while alive(pid) and _state(pid) != "Z":
-                pass
+            for _ in range(1000):
+                if not alive(pid) or _state(pid) == "Z":
+                    break
+                time.sleep(0.05)
+            else:
+                pytest.fail(f"the worker {pid} goes on without its server")
 
 
 def _state(pid: int) -> str:

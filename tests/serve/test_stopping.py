@@ -46,6 +46,15 @@ def pids(service: Service) -> list[int]:
     return [worker.pid for worker in service.pool.workers if worker is not None]
 
 
+def until_it_works(client: Client, job: str) -> None:
+    """Wait until a job's search has begun."""
+    while True:
+        found = client.get(f"/api/jobs/{job}").json()
+        assert found["state"] in ("queued", "running"), found
+        if found["progress"]["stage"] == "probability":
+            return
+
+
 def still_answers(client: Client) -> None:
     assert client.result("query", query="s(X)")["probability"] == pytest.approx(0.832)
 
@@ -70,8 +79,7 @@ def test_more_seconds_than_allowed_are_not_given(service: Service) -> None:
 
 def test_a_job_is_cancelled_while_it_runs(client: Client) -> None:
     job = client.post("/api/query", json={"query": "loop", "seconds": 60}).json()["job"]
-    while client.get(f"/api/jobs/{job}").json()["progress"]["stage"] != "probability":
-        pass
+    until_it_works(client, job)
     cancelled = client.delete(f"/api/jobs/{job}").json()
     assert cancelled["state"] == "cancelled" and cancelled["result"] is None
     assert client.delete(f"/api/jobs/{job}").json()["state"] == "cancelled"
@@ -99,8 +107,7 @@ def test_a_process_that_cannot_be_stopped_is_ended_and_replaced(
 ) -> None:
     monkeypatch.setattr("deepprooflog.serve.pool.LATE", 0.2)
     job = client.post("/api/query", json={"query": "loop", "seconds": 2}).json()["job"]
-    while client.get(f"/api/jobs/{job}").json()["progress"]["stage"] != "probability":
-        pass
+    until_it_works(client, job)
     before = pids(service)
     for pid in before:
         os.kill(pid, signal.SIGSTOP)
@@ -116,10 +123,16 @@ def test_a_process_that_cannot_be_stopped_is_ended_and_replaced(
 
 def test_a_worker_that_dies_fails_its_job_alone(client: Client, service: Service) -> None:
     job = client.post("/api/query", json={"query": "loop", "seconds": 60}).json()["job"]
-    while client.get(f"/api/jobs/{job}").json()["progress"]["stage"] != "probability":
-        pass
+    until_it_works(client, job)
     for pid in pids(service):
         os.kill(pid, signal.SIGKILL)
     ended = client.get(f"/api/jobs/{job}?wait=60").json()
     assert ended["state"] == "failed" and ended["error"]["kind"] == "WorkerGone"
     still_answers(client)
+
+
+def test_a_worker_that_died_while_idle_is_not_noticed(client: Client, service: Service) -> None:
+    for _ in range(3):
+        for pid in pids(service):
+            os.kill(pid, signal.SIGKILL)
+        still_answers(client)

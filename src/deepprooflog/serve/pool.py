@@ -149,14 +149,27 @@ class Pool:
                 self._bell.notify_all()
             self._run(place, job)
 
-    def _started(self, place: int) -> WorkerProcess:
-        worker = self.workers[place]
-        if worker is None or not worker.alive:
-            worker = self.workers[place] = WorkerProcess()
-        return worker
+    def _started(self, place: int) -> WorkerProcess | None:
+        """The worker of a place, started where there is none; None once the pool is closed."""
+        with self._bell:
+            worker = self.workers[place]
+            if self._closed:
+                return None
+            if worker is None or not worker.alive:
+                worker = self.workers[place] = WorkerProcess()
+            return worker
 
     def _run(self, place: int, job: Job) -> None:
+        # A worker that died while it was idle may look alive: the job is given to another once.
+        if not self._attempt(place, job) and not self._attempt(place, job):
+            self._gone(job)
+
+    def _attempt(self, place: int, job: Job) -> bool:
+        """Have a worker do a job; False when it was gone before it began."""
         worker = self._started(place)
+        if worker is None:
+            job.end("cancelled")
+            return True
         free = available()
         job.state, job.stage = "running", "starting"
         worker.send(
@@ -174,10 +187,13 @@ class Pool:
             except queue.Empty:
                 reply = {}
             if reply is None:
+                if job.began is None and job.wanted:
+                    self._replace(place, job.source)
+                    return False
                 self._gone(job)
                 break
             if reply.get("id") == job.number and _took(job, reply):
-                return
+                return True
             now = time.monotonic()
             if not job.wanted and cancelled is None:
                 cancelled = now
@@ -195,6 +211,7 @@ class Pool:
                 job.end("failed", error=stopped_error(job.seconds, killed=True))
                 break
         self._replace(place, job.source)
+        return True
 
     def _gone(self, job: Job) -> None:
         if not job.wanted or self._closed:
