@@ -31,8 +31,9 @@ def ignored(path: Path) -> bool:
     return caches or bool(BUILT & set(parts)) or ".hypothesis" in parts
 
 
-FILES = tree()
-TEXTS = [path for path in FILES if path.suffix != ".png"]
+EVERY = tree()
+PICTURES = [path for path in EVERY if path.suffix == ".png"]
+FILES = [path for path in EVERY if path not in PICTURES]
 
 # Each pattern is written so that it does not match its own text here.
 FORBIDDEN = {
@@ -55,7 +56,7 @@ def text_of(path: Path) -> str:
         pytest.fail(f"{relative(path)} is not text")
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=relative)
+@pytest.mark.parametrize("path", FILES, ids=relative)
 def test_stands_alone(path: Path) -> None:
     """No file speaks of where or how it was made, or of work left undone."""
     text = text_of(path)
@@ -71,7 +72,7 @@ def test_is_small(path: Path) -> None:
     assert path.stat().st_size <= 300_000
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=relative)
+@pytest.mark.parametrize("path", FILES, ids=relative)
 def test_is_tidy_text(path: Path) -> None:
     """Unix line ends, no blanks at line ends, one newline at the end."""
     raw = path.read_bytes()
@@ -82,6 +83,16 @@ def test_is_tidy_text(path: Path) -> None:
     assert text.endswith("\n")
     trailing = [n for n, line in enumerate(text.split("\n"), 1) if line != line.rstrip(" \t")]
     assert not trailing, f"{relative(path)}: blanks at the end of lines {trailing}"
+
+
+@pytest.mark.parametrize("path", PICTURES, ids=relative)
+def test_pictures_are_those_of_the_pages(path: Path) -> None:
+    """A picture is small, stands in docs/images/, and a page shows it."""
+    assert path.stat().st_size <= 300_000
+    assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert path.parent == ROOT / "docs" / "images"
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    assert any(path.name in page.read_text(encoding="utf-8") for page in pages)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,101 @@
+// What the page knows of its session: the run or program, changed facts, answers already given.
+
+import { get, job, post, Stopped } from "./api.js";
+
+export const session = {
+  kind: "run",
+  name: "",
+  added: [],
+  removed: [],
+  program: "",
+};
+
+const kept = new Map(); // results by what was asked, while facts and program stay as they are
+const asTrained = new Map(); // query → answers without changed facts
+
+export async function open() {
+  Object.assign(session, await get("/api/session"));
+  if (session.kind === "run") Object.assign(session, pick(await get("/api/facts")));
+}
+
+function pick({ added = [], removed = [] }) {
+  return { added, removed };
+}
+
+export const changed = () => session.added.length + session.removed.length > 0;
+
+/** Replace the session's changes of facts. */
+export async function changeFacts(added, removed) {
+  const answer = await post("/api/facts", { added, removed });
+  Object.assign(session, pick({ added, removed, ...answer }));
+  kept.clear();
+  window.dispatchEvent(new Event("facts"));
+}
+
+/** Check a program's text and use it from now on; the errors are the server's. */
+export async function changeProgram(text) {
+  const answer = await post("/api/program", { text });
+  if (answer.ok) {
+    session.program = text;
+    kept.clear();
+  }
+  return answer;
+}
+
+const STAGES = { queued: "Waiting for other queries", starting: "Starting", loading: "Loading" };
+let running = null; // the job whose progress the bar shows
+
+export function stop() {
+  running?.abort();
+}
+
+/** Ask the server for something that may take long: once, with progress and a way to stop it. */
+export async function ask(path, body) {
+  const key = JSON.stringify([path, body]);
+  if (kept.has(key)) return kept.get(key);
+  running?.abort();
+  const controller = new AbortController();
+  running = controller;
+  const began = performance.now();
+  let stage = "";
+  const tell = () => report({ busy: true, stage, seconds: (performance.now() - began) / 1000 });
+  tell();
+  const clock = setInterval(tell, 100);
+  try {
+    const onProgress = (state) => {
+      stage = stageOf(state);
+    };
+    const result = await job(path, body, { signal: controller.signal, onProgress });
+    kept.set(key, result);
+    if (path === "/api/query" && !changed()) asTrained.set(body.query, result);
+    return result;
+  } finally {
+    clearInterval(clock);
+    if (running === controller) {
+      running = null;
+      report({ busy: false });
+    }
+  }
+}
+
+function stageOf({ stage, progress }) {
+  return stage ?? progress?.stage ?? "";
+}
+
+/** The answers of a query before facts were changed, if it was asked then. */
+export const before = (query) => (changed() ? asTrained.get(query) : undefined);
+
+function report({ busy, stage, seconds: since = 0 }) {
+  const line = document.getElementById("progress");
+  const send = document.getElementById("send");
+  send.textContent = busy && since > 0.15 ? "Stop" : "Ask";
+  send.classList.toggle("stop", busy && since > 0.15);
+  document.body.classList.toggle("busy", busy && since > 0.15);
+  // Said once a second, so that it is not read out ten times.
+  if (!busy) line.textContent = "";
+  else if (since > 0.3)
+    line.textContent = `${STAGES[stage] ?? `Looking for ${stage || "answers"}`} · ${Math.floor(since)} s · Escape stops it`;
+}
+
+export const busy = () => running !== null;
+export { Stopped };

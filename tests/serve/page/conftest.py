@@ -1,0 +1,82 @@
+"""The page in a browser: Debian's Chromium on servers of a real run and a real program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("fastapi", reason="fastapi is not installed")
+
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+
+from serve.page.browsing import EXAMPLES, WAIT, NewTab, Tab, dprl, environment, server
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed (Debian: chromium)")
+    expect.set_options(timeout=WAIT)
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def new_tab(browser: Browser) -> Iterator[NewTab]:
+    """A function that opens a tab: its server's address, its width, its colours."""
+    contexts: list[BrowserContext] = []
+
+    def opened(url: str, width: int = 1280, colours: str = "light", **more: str) -> Tab:
+        size = {"width": width, "height": 900 if width > 500 else 740}
+        context = browser.new_context(viewport=size, color_scheme=colours, **more)  # type: ignore[arg-type]
+        contexts.append(context)
+        tab = Tab(context.new_page(), url)
+        tab.listen()
+        return tab
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def village_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on the village that ships with the package, trained in a few seconds."""
+    base = tmp_path_factory.getbasetemp()
+    # Tests that run in parallel share it: the first of them trains.
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / "runs" / "village"
+    with FileLock(shared / "village.lock"):
+        if not (folder / "result.json").exists():
+            _train(folder)
+    return folder
+
+
+def _train(folder: Path) -> None:
+    options = ["data=village", "prior.steps=150", "exact.steps=20", "exact.validate_every=4"]
+    settings = [word for option in options for word in ("--set", option)]
+    command = dprl("train", "kg", *settings, "--out", str(folder))
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="session")
+def run_url(browser: Browser, village_run: Path) -> Iterator[str]:
+    with server(village_run) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def program_url(browser: Browser) -> Iterator[str]:
+    with server(EXAMPLES / "umbrella.pl") as url:
+        yield url
