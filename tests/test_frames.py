@@ -14,6 +14,7 @@ import deepprooflog as dpl
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError
 from deepprooflog.frames import ResultTable
+from deepprooflog.kg.prove.answer_table import COLUMNS
 
 FACTS = [(f"a{n}", "q", f"b{n}") for n in range(6)] + [(f"a{n}", "p", f"b{n}") for n in range(4)]
 NAME = 'O\'Hara, "quoted"\n<b>'
@@ -43,6 +44,7 @@ def read(path: Path) -> pandas.DataFrame:
 
 def test_answers(model: dpl.kg.GraphModel) -> None:
     frame = model.query("p(X, b5)").to_frame()
+    assert frame.columns.tolist() == ["X", *COLUMNS]
     assert frame["X"].tolist() == ["a5"]
     assert frame["triple"].tolist() == ["p(a5,b5)"]
     assert frame["probability"].tolist() == [model.explain("p(a5, b5)").probability]

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import deepprooflog as dpl
+from deepprooflog.kg.model_html import model_html
 from deepprooflog.learn.run import progress
 from deepprooflog.proof.tree import Node
 
@@ -108,6 +109,7 @@ def test_answers_figures_and_models(model: dpl.kg.GraphModel) -> None:
     figures = model.evaluate()
     assert f"{figures.mrr:.4g}" in shown(figures)
     assert "p_success by relation" in shown(figures)
+    assert model_html(model) == model._repr_html_()
     text = shown(model)
     assert "train triples 10" in text
     assert "rules 1" in text

@@ -57,9 +57,12 @@ def test_it_answers_as_the_commands_do(
 def test_words_are_those_of_the_graph(run: str) -> None:
     from deepprooflog.repl.completion import completions
     from deepprooflog.repl.loop import open_top_level
+    from deepprooflog.repl.run_top_level import RunTopLevel
     from deepprooflog.repl.settings import TopLevelSettings
 
-    words = open_top_level(run, TopLevelSettings()).words()
+    top = open_top_level(run, TopLevelSettings())
+    assert isinstance(top, RunTopLevel)
+    words = top.words()
     assert completions("p(a", words) == ("a", [f"a{n}" for n in range(6)])
     assert completions("p", words) == ("p", ["p("])
     assert completions(":ex", words) == (":ex", [":explain"])

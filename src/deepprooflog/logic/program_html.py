@@ -14,7 +14,11 @@ UNFOLDED = 20  # clauses on the whole, up to which all are in sight
 
 
 def program_html(program: Program) -> str:
-    """The predicates of a program, and the first clauses of each."""
+    """The predicates of a program, and the first clauses of each.
+
+    >>> "<code>0.5 :: heads.</code>" in program_html(Program("0.5 :: heads."))
+    True
+    """
     found = list(program.predicates.values())
     total = sum(len(one.entries) for one in found)
     head = f"{program.file}: {len(found):,} predicates, {total:,} clauses"

@@ -20,7 +20,11 @@ NESTED = 24  # levels: browsers stop nesting at some hundreds
 
 
 def proof_fragment(proof: Proof) -> Markup:
-    """The proof, to stand within other HTML."""
+    """The proof, to stand within other HTML.
+
+    >>> print(proof_fragment(Proof("a < b", {}, 0.0, ())).partition("</p>")[0])
+    <p><code>?- a &lt; b.</code>
+    """
     facts = [*binding_lines(proof), *label_lines(proof)]
     chance = f"probability {probability_text(proof.log_prob)}"
     parts = [
