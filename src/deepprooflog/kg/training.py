@@ -14,15 +14,16 @@ import torch
 from deepprooflog.data.places import is_file
 from deepprooflog.device import find_device, threads
 from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg.card import graph_card
 from deepprooflog.kg.data.held_out import with_splits
 from deepprooflog.kg.data.load import GraphLike, load_graph
 from deepprooflog.kg.data.rules import MINED, Rules, parse_rules, read_rules
 from deepprooflog.kg.data.snapshot import (
-    NAME,
     Snapshot,
     read_snapshot,
     save_snapshot,
     snapshot_of,
+    snapshot_path,
 )
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.figures import WATCHED
@@ -33,12 +34,14 @@ from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
 from deepprooflog.kg.learn.prior import find_prior, other_prior
 from deepprooflog.kg.learn.setup import make_prover, read_sources, rules_path, theory_of
 from deepprooflog.kg.learn.walks import learn_walks
-from deepprooflog.kg.model import TASK, GraphModel
+from deepprooflog.kg.model import POLICY_WEIGHTS, TASK, GraphModel
 from deepprooflog.kg.walk.options import WALKS
+from deepprooflog.learn.run.card import write_card
 from deepprooflog.learn.run.curves import curves
 from deepprooflog.learn.run.folder import RunFolder, create
 from deepprooflog.learn.run.loop import Learned
 from deepprooflog.learn.run.settings import as_tables, build, settings
+from deepprooflog.learn.run.weights import save_weights
 
 # Rules that stand deeper inside one another than this are looked at before anything is trained.
 USUAL_NESTING = 3
@@ -137,7 +140,7 @@ def train_model(
     """
     began = time.perf_counter()
     folder = None if run is None else run.path
-    kept = sources() if folder is None else kept_sources(folder / NAME, sources)
+    kept = sources() if folder is None else kept_sources(snapshot_path(folder), sources)
     with torch.random.fork_rng(), threads(options.threads):
         torch.manual_seed(options.seed)
         theory = theory_of(options, kept)
@@ -155,6 +158,8 @@ def train_model(
             if progress and learner != "none":
                 print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
             learned = learn_policy(options, theory, prover, learner, run, progress)
+            if run is not None:
+                save_weights(run.path, POLICY_WEIGHTS, prover.policy)
         model = GraphModel(options, kept, theory, prover.eval(), walks)
         if run is None:
             return model
@@ -166,7 +171,8 @@ def train_model(
         trained = {"prior": prior_seconds, "train": time.perf_counter() - began}
         test = model.evaluate(progress=progress)
         seconds = {**trained, "total": time.perf_counter() - began}
-    return replace(model, result=write_result(run, options, about, learned, test, seconds))
+    result = write_result(run, options, about, learned, test, seconds, (kept, TASK))
+    return replace(model, result=result)
 
 
 def write_result(
@@ -176,8 +182,12 @@ def write_result(
     learned: Learned | None,
     test: Figures,
     seconds: Mapping[str, float],
+    trained_on: tuple[Snapshot, str],
 ) -> dict[str, object]:
-    """Write the record and the history of a run; `about` is what was trained."""
+    """Write the record, the history and the card of a run; `about` is what was trained.
+
+    `trained_on` are its graph and rules, and the recipe that trains the same by options alone.
+    """
     if learned is not None:
         _record_history(run, learned, options.watch)
     result = {
@@ -186,6 +196,8 @@ def write_result(
         "test": test.to_dict(), "seconds": {key: round(s, 3) for key, s in seconds.items()},
         "device": str(find_device(options.device)), "torch": torch.__version__,
     }  # fmt: skip
+    kept, recipe = trained_on
+    write_card(run, graph_card(kept, options, result, recipe))
     run.write_json("result.json", result)
     return result
 

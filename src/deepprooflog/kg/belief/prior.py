@@ -28,7 +28,9 @@ from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.options import KgeOptions
 from deepprooflog.kg.kge.table import BY_NAME, make_model
 from deepprooflog.learn.run import checkpoint
+from deepprooflog.learn.run.weights import load_state, save_state, written
 
+NAME = KIND = "prior"
 SHAPE: checkpoint.EntryTypes = {
     "prior": dict, "slope": Tensor, "offset": Tensor, "base_rate": (int, float), "model": str,
     "dimension": int,
@@ -121,11 +123,17 @@ def known_triples(graph: Graph) -> TripleSet[Tensor]:
     return TripleSet.of(both, entities=len(graph.entities))
 
 
+def prior_path(folder: Path) -> Path:
+    """The prior in a run's folder."""
+    return written(folder, NAME)
+
+
 def save_prior(path: Path, belief: Belief, options: KgeOptions) -> None:
     """Write a trained and calibrated prior, with the options that its weights depend on."""
     kge, lines = belief.kge, belief.calibration
-    checkpoint.save(
+    save_state(
         path,
+        KIND,
         {
             "prior": kge.state_dict(), "slope": lines.slope, "offset": lines.offset,
             "base_rate": lines.base_rate, "facts": lines.facts, "model": options.kind,
@@ -137,7 +145,7 @@ def save_prior(path: Path, belief: Belief, options: KgeOptions) -> None:
 
 def read_prior(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
     """What stands in the file of a prior."""
-    state = checkpoint.load(path, SHAPE, device)
+    state = load_state(path, KIND, SHAPE, device)
     kind = BY_NAME.get(state["model"])
     if kind is None or not all(type(state.get(n)) in (int, float) for n in kind.weights_depend_on):
         raise DataError("not a prior of a kind that is known here", file=str(path), hint=_SAME)

@@ -17,11 +17,11 @@ from torch import Tensor
 from deepprooflog.device import find_device, threads
 from deepprooflog.errors import DataError
 from deepprooflog.kg.belief.believe import Belief
-from deepprooflog.kg.belief.prior import load_prior
+from deepprooflog.kg.belief.prior import load_prior, prior_path
 from deepprooflog.kg.data.domains import Candidates
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.rules import Rules
-from deepprooflog.kg.data.snapshot import NAME, Snapshot
+from deepprooflog.kg.data.snapshot import Snapshot, snapshot_path
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.evaluate import Ranker
 from deepprooflog.kg.evaluation.figures import WATCHED, figures
@@ -39,13 +39,14 @@ from deepprooflog.kg.prove.answers import Answer, Answers, unknown
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.training import kept_sources, write_result
-from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.learn.run.progress import Progress
 from deepprooflog.learn.run.settings import build, settings
+from deepprooflog.learn.run.weights import restore_weights, save_weights
 from deepprooflog.score.scorer import Unit
 
 TASK = "groundings"
+SYSTEM_WEIGHTS = "system"
 # Triples grounded together.
 BATCH = 1 << 15
 
@@ -153,7 +154,7 @@ def train_grounded(
 ) -> GroundedModel:
     """Train embedding and system into a run's folder, and rank the test triples."""
     began = time.perf_counter()
-    kept = kept_sources(run.path / NAME, sources)
+    kept = kept_sources(snapshot_path(run.path), sources)
     with torch.random.fork_rng(), threads(options.threads):
         torch.manual_seed(options.seed)
         prior, prior_seconds = find_prior(options, kept.graph, run.path, progress)
@@ -167,6 +168,7 @@ def train_grounded(
             progress=bar, on_row=run.append, candidates=model.candidates,
         )  # fmt: skip
         model.reasoner.eval()
+        save_weights(run.path, SYSTEM_WEIGHTS, model.reasoner)
         about = {
             "recipe": recipe, "task": TASK, "data": kept.graph.name, "seed": options.seed,
             "system": options.system.kind, "width": options.ground.width,
@@ -176,7 +178,8 @@ def train_grounded(
         trained = {"prior": prior_seconds, "train": time.perf_counter() - began}
         test = model.evaluate(progress=progress)
         seconds = {**trained, "total": time.perf_counter() - began}
-    return replace(model, result=write_result(run, options, about, learned, test, seconds))
+    result = write_result(run, options, about, learned, test, seconds, (kept, recipe))
+    return replace(model, result=result)
 
 
 def validation(
@@ -204,12 +207,10 @@ def open_grounded(
     values = settings(GroundedOptions, config, str(run.path / "config.json"), notice=False)
     options = build(GroundedOptions, values if device is None else {**values, "device": device})
     kept, where = sources_of_run(run, options, told=True), find_device(options.device)
-    prior = load_prior(run.path / "prior.pt", kept.graph, kept.graph, where)
+    prior = load_prior(prior_path(run.path), kept.graph, kept.graph, where)
     result = run.read_result() if run.result.exists() else {}
     model = _model(options, kept, prior, result)
-    state = checkpoint.load(run.checkpoint, {"best": dict}, where)
-    with checkpoint.fitting(run.checkpoint):
-        checkpoint.restore_module(model.reasoner, state["best"]["weights"])
+    restore_weights(run.path, SYSTEM_WEIGHTS, model.reasoner, where)
     model.reasoner.eval()
     return model
 

@@ -15,11 +15,12 @@ from deepprooflog.kg.belief.prior import (
     calibrate_belief,
     load_kge,
     load_prior,
+    prior_path,
     read_prior,
     save_prior,
 )
 from deepprooflog.kg.data.notice import plural
-from deepprooflog.kg.data.snapshot import NAME, read_snapshot
+from deepprooflog.kg.data.snapshot import read_snapshot, snapshot_path
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.kge.joined import joined
 from deepprooflog.kg.kge.kge import Kge
@@ -41,7 +42,7 @@ def find_prior(
     """
     if options.prior.kind == NO_PRIOR:
         return None, 0.0
-    own = None if folder is None else folder / "prior.pt"
+    own = None if folder is None else prior_path(folder)
     if own is not None and own.exists():
         return load_prior(own, graph, graph, find_device(options.device)), 0.0
     if options.prior.from_run:
@@ -62,7 +63,7 @@ def find_prior(
 def other_prior(options: SharedOptions, graph: Graph) -> Kge:
     """The embedding of the run that `prior.from_run` names, its rows found by entities' names."""
     asked, folder = options.prior, Path(options.prior.from_run)
-    path, device = folder / "prior.pt", find_device(options.device)
+    path, device = prior_path(folder), find_device(options.device)
     state = read_prior(path, device)
     other = asked.steps and state["dimension"] != asked.members * asked.dimension
     if state["model"] != asked.kind or other:
@@ -82,7 +83,7 @@ def other_prior(options: SharedOptions, graph: Graph) -> Kge:
 
 def _names(folder: Path, graph: Graph) -> Graph | None:
     """The graph that another run was trained on, where it kept it: it must know all names."""
-    kept = folder / NAME
+    kept = snapshot_path(folder)
     if not kept.exists():
         warnings.warn(
             f"{folder} keeps no names: that its entities are those of {graph.name} in the same "

@@ -10,7 +10,7 @@ from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.walk.prover import WalkProver
-from deepprooflog.kg.walk.saved import NAME, save_walks
+from deepprooflog.kg.walk.saved import save_walks, walks_path
 from deepprooflog.kg.walk.training import train_walks
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.learn.run.loop import Learned
@@ -40,5 +40,5 @@ def learn_walks(
         tried = ", ".join(f"{name} {value:.4f}" for name, value in chosen.tried.items())
         print(f"score: {chosen.weights.text} (validation MRR: {tried})", file=sys.stderr)
     if run is not None:
-        save_walks(run.path / NAME, walks)
+        save_walks(walks_path(run.path), walks)
     return walks, trained.learned
