@@ -87,7 +87,7 @@ def test_a_new_model_is_written_and_read_as_a_prior(
     options = KgeOptions(kind="diagonal", dimension=4)
     lines = Calibration(torch.ones(1), torch.zeros(1), 0.5)
     belief = as_belief(make_model(options, 3, 1), lines, graph)
-    save_prior(tmp_path / "prior.safetensors", belief, options)
+    save_prior(tmp_path / "prior.safetensors", belief)
     again = load_prior(tmp_path / "prior.safetensors", graph)
     assert type(again.kge) is RealDiagonal
     assert torch.equal(again.kge.entity, belief.kge.entity)

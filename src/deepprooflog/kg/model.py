@@ -226,7 +226,7 @@ class GraphModel:
             kept = self._snapshot()
             save_snapshot(snapshot_path(run.path), kept)
             if self.belief is not None:
-                save_prior(prior_path(run.path), self.belief, self.options.prior)
+                save_prior(prior_path(run.path), self.belief)
             if self.walks is not None:
                 save_walks(walks_path(run.path), self.walks)
             else:
@@ -248,11 +248,13 @@ def open_graph_model(
     device: str | None = None,
     data: str | None = None,
     ranked: Mapping[str, str] | None = None,
+    prior: object = None,
 ) -> GraphModel:
     """The model of a run, as `dprl train` or `GraphModel.save` wrote it.
 
     It answers from the graph and the rules that the run keeps; what has changed in their files
-    since is said in a notice. `data` asks about another graph, `ranked` for other candidates.
+    since is said in a notice. `data` asks about another graph, `ranked` for other candidates. A
+    `prior` that is a module of one's own is given again, as it was to `dpl.kg.train`.
     """
     run = folder if isinstance(folder, RunFolder) else open_run(Path(folder))
     options = _options(run, device, data, ranked or {})
@@ -280,7 +282,7 @@ def open_graph_model(
         theory = replace(theory, believes=False)
     if theory.believes:
         names = own.graph if snapshot_path(run.path).exists() else None
-        belief = load_prior(prior_path(run.path), theory.graph, names, where)
+        belief = load_prior(prior_path(run.path), theory.graph, names, where, prior)
     result = run.read_result() if run.result.exists() else {}
     prover = make_prover(options, theory, belief, policy).eval()
     walks = None

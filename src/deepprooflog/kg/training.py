@@ -28,10 +28,12 @@ from deepprooflog.kg.data.snapshot import (
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.figures import WATCHED
 from deepprooflog.kg.evaluation.report import Figures
+from deepprooflog.kg.kge.given import given_prior, kind_of
+from deepprooflog.kg.kge.triple_model import TripleModel
 from deepprooflog.kg.learn.mined import mined_rules
 from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions, SharedOptions
 from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
-from deepprooflog.kg.learn.prior import find_prior, other_prior
+from deepprooflog.kg.learn.prior import check_trainable, find_prior, other_prior
 from deepprooflog.kg.learn.setup import make_prover, read_sources, rules_path, theory_of
 from deepprooflog.kg.learn.walks import learn_walks
 from deepprooflog.kg.model import POLICY_WEIGHTS, TASK, GraphModel
@@ -50,7 +52,7 @@ USUAL_NESTING = 3
 def train_graph(
     graph: Graph | GraphLike,
     rules: Rules | str | Path | None = None,
-    prior: str | Mapping[str, object] = "complex",
+    prior: object = "complex",
     learner: str = "exact",
     *,
     seed: int = 0,
@@ -64,7 +66,9 @@ def train_graph(
     own, and where it has none for rules that are mined, `"mined"` for these in any case, `"none"`
     for none. Further keywords are the options of `dprl train kg --set help`, sections as mappings:
     `prior={"kind": "rotate", "dimension": 64}`, `exact={"steps": 40}`, `search={"nesting": 1}`.
-    With `out`, the model is trained into a folder, as by `dprl train`.
+    The `prior` may also be a model: an embedding, any module with `score(h, r, t)` of index
+    tensors in the graph's numbers, a PyKEEN pipeline's result or `(model, triples_factory)`; it is
+    calibrated as others are. With `out`, the model is trained into a folder, as by `dprl train`.
 
     >>> family = [("ann", "mother", "bob"), ("bob", "father", "cy"), ("cy", "father", "dee")] * 2
     >>> rules = "gran(X, Y) :- mother(X, Z), father(Z, Y)."
@@ -75,7 +79,9 @@ def train_graph(
     """
     own = graph if isinstance(graph, Graph) else load_graph(graph)
     given = {"data": own.name if own.folder is None else str(own.folder), **options}
-    given |= {"prior": prior, "learner": learner, "seed": seed}
+    model = None if isinstance(prior, str | Mapping) else given_prior(prior, own)
+    named_prior = prior if model is None else kind_of(model)
+    given |= {"prior": named_prior, "learner": learner, "seed": seed}
     asked = build(GraphOptions, settings(GraphOptions, given, "train"))
     own, told = with_splits(own, seed, test=out is not None)
     if told:
@@ -88,12 +94,12 @@ def train_graph(
     named = MINED if chosen.file == MINED else NO_RULES if path is None else str(path)
     asked = replace(asked, rules=named)
     kept = snapshot_of(own, chosen, path)
-    check_options(asked, kept)
+    check_options(asked, kept, given=model is not None)
     if out is None:
-        return train_model(asked, lambda: kept, None, progress=progress)
+        return train_model(asked, lambda: kept, None, progress=progress, prior=model)
     config = {"recipe": TASK, "task": TASK, "options": as_tables(asked)}
     with create(Path(out), config) as run:
-        return train_model(asked, lambda: kept, run, progress=progress)
+        return train_model(asked, lambda: kept, run, progress=progress, prior=model)
 
 
 def _rules(
@@ -115,8 +121,12 @@ def _rules(
     return read_rules(path), path
 
 
-def check_options(options: GraphOptions, kept: Snapshot | None = None) -> None:
-    """Refuse what cannot run before a folder is made for it."""
+def check_options(
+    options: GraphOptions, kept: Snapshot | None = None, *, given: bool = False
+) -> None:
+    """Refuse what cannot run before a folder is made for it; `given`: there is a prior."""
+    if not given:
+        check_trainable(options)
     find_device(options.device)
     theory = theory_of(options, read_sources(options, mining=False) if kept is None else kept)
     if options.prior.from_run and options.prior.kind != NO_PRIOR:
@@ -133,6 +143,7 @@ def train_model(
     *,
     recipe: str = TASK,
     progress: bool = False,
+    prior: TripleModel | None = None,
 ) -> GraphModel:
     """Train prior and policy; with a run's folder, keep all there and rank the test triples.
 
@@ -147,7 +158,7 @@ def train_model(
         if progress:
             for notice in theory.notices:
                 print(notice, file=sys.stderr)
-        belief, prior_seconds = find_prior(options, theory.graph, folder, progress)
+        belief, prior_seconds = find_prior(options, theory.graph, folder, progress, prior)
         prover = make_prover(options, theory, belief)
         walks, learner, size = None, WALKS, 0.0
         learned: Learned | None

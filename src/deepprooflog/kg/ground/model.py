@@ -32,6 +32,7 @@ from deepprooflog.kg.ground.backward import Grounder
 from deepprooflog.kg.ground.options import GroundedOptions
 from deepprooflog.kg.ground.reasoner import GroundReasoner, make_system
 from deepprooflog.kg.ground.training import train_reasoner
+from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.learn.prior import find_prior
 from deepprooflog.kg.learn.setup import candidates_of, queries_to_rank, splits
 from deepprooflog.kg.model import sources_of_run
@@ -70,7 +71,7 @@ class GroundedModel:
     @torch.no_grad()
     def score(self, triples: Int[Tensor, "triples 3"]) -> Tensor:
         """How probable triples are."""
-        found: Tensor = self.reasoner(triples.to(self.reasoner.belief.kge.entity.device)).value
+        found: Tensor = self.reasoner(triples.to(self.reasoner.belief.kge.device)).value
         return found
 
     def evaluate(
@@ -111,7 +112,7 @@ class GroundedModel:
         ]
         triples = torch.stack(columns, 1)
         with torch.no_grad():
-            scores = self.reasoner(triples.to(self.reasoner.belief.kge.entity.device))
+            scores = self.reasoner(triples.to(self.reasoner.belief.kge.device))
         known = ~unknown(self.graph, triples)
         order = scores.value.cpu().sort(descending=True, stable=True).indices[:top]
         answers = []
@@ -223,7 +224,13 @@ def _model(
     grounder = Grounder.of(
         graph, kept.rules, width=options.ground.width, depth=options.ground.depth, device=device
     )
-    system = make_system(options.system, grounder, prior.kge.entity.shape[1]).to(device)
+    system = make_system(options.system, grounder, _width(prior)).to(device)
     reasoner = GroundReasoner(copy.deepcopy(prior), system, grounder)
     candidates = candidates_of(options, graph, kept.domains)
     return GroundedModel(options, graph, kept.rules, candidates, reasoner, prior, result or {})
+
+
+def _width(prior: Belief) -> int:
+    """The numbers in an entity's vector."""
+    assert isinstance(prior.kge, Kge)
+    return prior.kge.entity.shape[1]

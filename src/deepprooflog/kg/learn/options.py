@@ -21,6 +21,7 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triples import SIDES
 from deepprooflog.kg.evaluation.figures import WATCHED
 from deepprooflog.kg.kge import table as kge_models
+from deepprooflog.kg.kge.given import MODULE
 from deepprooflog.kg.kge.options import KgeOptions
 from deepprooflog.kg.learn.exact_options import ExactOptions
 from deepprooflog.kg.learn.learners import LEARNERS
@@ -82,8 +83,8 @@ class PriorOptions(KgeOptions):
     """The embedding that is believed, and how it is trained."""
 
     kind: str = option(
-        "complex", "the embedding's score; none: no prior",
-        choices=(*kge_models.BY_NAME, NO_PRIOR),
+        "complex", "the embedding's score; none: no prior; module: one given in Python",
+        choices=(*kge_models.BY_NAME, NO_PRIOR, MODULE),
     )  # fmt: skip
     steps: int = option(
         0, "of the optimizer; 0: as many as raise validation, with the dimension and regularizer "

@@ -302,7 +302,7 @@ def weighed_facts(
     """The facts about a triple's entities that the prior weighs, and how much each counts."""
     if prover.belief is None:
         return None
-    head, relation, tail = triple.to(prover.belief.kge.entity.device).unbind(1)
+    head, relation, tail = triple.to(prover.belief.kge.device).unbind(1)
     with torch.no_grad():
         found = prover.belief.weighed(relation, head, tail)
     if found is None:
