@@ -107,7 +107,7 @@ def test_a_tail_and_a_head_are_asked_the_same(kind: str) -> None:
 
 def test_the_kinds_of_a_prior_are_those_of_the_table() -> None:
     choices = option_fields(GraphOptions)["prior.kind"].metadata["choices"]
-    assert choices == (*BY_NAME, "none")
+    assert choices == (*BY_NAME, "none", "module")
 
 
 def test_an_unknown_kind_is_refused() -> None:

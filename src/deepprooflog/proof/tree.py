@@ -50,7 +50,8 @@ class Proof:
     """A derivation of `query` under `bindings`, its steps in preorder.
 
     `log_prob` is log p of this one derivation, not of the query, which may have others. `labels`
-    are what people call names in it, where the program's maker said so.
+    are what people call names in it, and `iris` what the names stand for on the web, where the
+    program's maker said so.
     """
 
     query: str
@@ -59,6 +60,7 @@ class Proof:
     nodes: tuple[Node, ...]
     checker: Callable[[], bool] | None = field(default=None, compare=False, repr=False)
     labels: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    iris: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _validate(self)
@@ -110,6 +112,12 @@ class Proof:
         from deepprooflog.proof.render.json_form import from_json
 
         return from_json(text)
+
+    def to_jsonld(self) -> str:
+        """The proof as linked data: JSON-LD in the terms of PROV-O."""
+        from deepprooflog.proof.render.jsonld import to_jsonld
+
+        return to_jsonld(self)
 
     def to_html(self) -> str:
         """One self-contained page: a tree that folds, with search."""
