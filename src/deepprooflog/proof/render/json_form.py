@@ -101,7 +101,9 @@ def from_json(text: str) -> Proof:
         told[key] = _get(record, key, dict, "the proof") if key in record else {}
         if not all(isinstance(value, str) for value in told[key].values()):
             raise ProofLogError(f"the proof's {key} are not all text")
-    return Proof(query, bindings, _log(record, "the proof"), tuple(nodes), **told)
+    labels, iris = told["labels"], told["iris"]
+    log = _log(record, "the proof")
+    return Proof(query, bindings, log, tuple(nodes), labels=labels, iris=iris)
 
 
 def _dump(value: object) -> str:
