@@ -13,6 +13,7 @@ import torch
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triples import SIDES
 from deepprooflog.kg.evaluation.scores import success_score
+from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.negatives import corruptions
 from deepprooflog.kg.learn.options import SEEDS_APART, GraphOptions
 from deepprooflog.kg.learn.policy import validation
@@ -253,7 +254,7 @@ def test_a_prior_of_several_embeddings(run: Path, tmp_path: Path) -> None:
     priors = []
     for folder in (run, tmp_path / "other", tmp_path / "two"):
         belief = opened(folder)[2].belief
-        assert belief is not None
+        assert belief is not None and isinstance(belief.kge, Kge)
         priors.append(belief.kge)
         assert not list(folder.glob("prior-training*"))
     assert priors[2].dimension == 2 * priors[0].dimension

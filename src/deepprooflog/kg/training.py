@@ -41,8 +41,9 @@ from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.learn.run.card import write_card
 from deepprooflog.learn.run.curves import curves
 from deepprooflog.learn.run.folder import RunFolder, create
-from deepprooflog.learn.run.loop import Learned
-from deepprooflog.learn.run.settings import as_tables, build, settings
+from deepprooflog.learn.run.loop import Learned, Row
+from deepprooflog.learn.run.settings import as_tables, build, settings, values_of
+from deepprooflog.learn.run.track import TrackedRun, Tracking, tracked
 from deepprooflog.learn.run.weights import save_weights
 
 # Rules that stand deeper inside one another than this are looked at before anything is trained.
@@ -58,6 +59,7 @@ def train_graph(
     seed: int = 0,
     out: str | Path | None = None,
     progress: bool = False,
+    callback: Callable[[Row], object] | None = None,
     **options: object,
 ) -> GraphModel:
     """Train a model of a graph.
@@ -68,7 +70,8 @@ def train_graph(
     `prior={"kind": "rotate", "dimension": 64}`, `exact={"steps": 40}`, `search={"nesting": 1}`.
     The `prior` may also be a model: an embedding, any module with `score(h, r, t)` of index
     tensors in the graph's numbers, a PyKEEN pipeline's result or `(model, triples_factory)`; it is
-    calibrated as others are. With `out`, the model is trained into a folder, as by `dprl train`.
+    calibrated as others are. A `callback` gets each row of history, as a tracker does. With `out`,
+    the model is trained into a folder, as by `dprl train`.
 
     >>> family = [("ann", "mother", "bob"), ("bob", "father", "cy"), ("cy", "father", "dee")] * 2
     >>> rules = "gran(X, Y) :- mother(X, Z), father(Z, Y)."
@@ -96,10 +99,14 @@ def train_graph(
     kept = snapshot_of(own, chosen, path)
     check_options(asked, kept, given=model is not None)
     if out is None:
-        return train_model(asked, lambda: kept, None, progress=progress, prior=model)
+        return train_model(
+            asked, lambda: kept, None, progress=progress, prior=model, callback=callback
+        )
     config = {"recipe": TASK, "task": TASK, "options": as_tables(asked)}
     with create(Path(out), config) as run:
-        return train_model(asked, lambda: kept, run, progress=progress, prior=model)
+        return train_model(
+            asked, lambda: kept, run, progress=progress, prior=model, callback=callback
+        )
 
 
 def _rules(
@@ -144,6 +151,7 @@ def train_model(
     recipe: str = TASK,
     progress: bool = False,
     prior: TripleModel | None = None,
+    callback: Callable[[Row], object] | None = None,
 ) -> GraphModel:
     """Train prior and policy; with a run's folder, keep all there and rank the test triples.
 
@@ -152,8 +160,14 @@ def train_model(
     began = time.perf_counter()
     folder = None if run is None else run.path
     kept = sources() if folder is None else kept_sources(snapshot_path(folder), sources)
-    with torch.random.fork_rng(), threads(options.threads):
+    about_run = tracked_run(options, kept.graph, folder)
+    with (
+        torch.random.fork_rng(),
+        threads(options.threads),
+        tracked(options.track, about_run, callback) as tracking,
+    ):
         torch.manual_seed(options.seed)
+        on_row = tell_rows(run, tracking)
         theory = theory_of(options, kept)
         if progress:
             for notice in theory.notices:
@@ -163,12 +177,12 @@ def train_model(
         walks, learner, size = None, WALKS, 0.0
         learned: Learned | None
         if options.learner == WALKS:
-            walks, learned = learn_walks(options, theory.graph, belief, run, progress)
+            walks, learned = learn_walks(options, theory.graph, belief, run, progress, on_row)
         else:
             learner, size = choose_learner(options, prover, theory)
             if progress and learner != "none":
                 print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
-            learned = learn_policy(options, theory, prover, learner, run, progress)
+            learned = learn_policy(options, theory, prover, learner, run, progress, on_row)
             if run is not None:
                 save_weights(run.path, POLICY_WEIGHTS, prover.policy)
         model = GraphModel(options, kept, theory, prover.eval(), walks)
@@ -181,9 +195,27 @@ def train_model(
         }  # fmt: skip
         trained = {"prior": prior_seconds, "train": time.perf_counter() - began}
         test = model.evaluate(progress=progress)
+        tracking.test(test.to_dict())
         seconds = {**trained, "total": time.perf_counter() - began}
     result = write_result(run, options, about, learned, test, seconds, (kept, TASK))
     return replace(model, result=result)
+
+
+def tracked_run(options: SharedOptions, graph: Graph, folder: Path | None) -> TrackedRun:
+    """What a tracker is told of a run."""
+    name = graph.name if folder is None else folder.absolute().name
+    return TrackedRun(name, values_of(options), folder)
+
+
+def tell_rows(run: RunFolder | None, tracking: Tracking) -> Callable[[Row], None]:
+    """Who gets each row of history: the run's folder, then its tracker."""
+
+    def on_row(row: Row) -> None:
+        if run is not None:
+            run.append(row)
+        tracking.row(row)
+
+    return on_row
 
 
 def write_result(

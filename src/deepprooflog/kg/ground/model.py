@@ -39,10 +39,11 @@ from deepprooflog.kg.model import sources_of_run
 from deepprooflog.kg.prove.answers import Answer, Answers, unknown
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.question import read_question
-from deepprooflog.kg.training import kept_sources, write_result
+from deepprooflog.kg.training import kept_sources, tell_rows, tracked_run, write_result
 from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.learn.run.progress import Progress
 from deepprooflog.learn.run.settings import build, settings
+from deepprooflog.learn.run.track import tracked
 from deepprooflog.learn.run.weights import restore_weights, save_weights
 from deepprooflog.score.scorer import Unit
 
@@ -156,7 +157,11 @@ def train_grounded(
     """Train embedding and system into a run's folder, and rank the test triples."""
     began = time.perf_counter()
     kept = kept_sources(snapshot_path(run.path), sources)
-    with torch.random.fork_rng(), threads(options.threads):
+    with (
+        torch.random.fork_rng(),
+        threads(options.threads),
+        tracked(options.track, tracked_run(options, kept.graph, run.path)) as tracking,
+    ):
         torch.manual_seed(options.seed)
         prior, prior_seconds = find_prior(options, kept.graph, run.path, progress)
         assert prior is not None
@@ -166,7 +171,7 @@ def train_grounded(
         learned = train_reasoner(
             model.reasoner, kept.graph, splits(options, kept.graph, model.candidates)[0],
             options.system, validate=validation(options, model, look), path=run.checkpoint,
-            progress=bar, on_row=run.append, candidates=model.candidates,
+            progress=bar, on_row=tell_rows(run, tracking), candidates=model.candidates,
         )  # fmt: skip
         model.reasoner.eval()
         save_weights(run.path, SYSTEM_WEIGHTS, model.reasoner)
@@ -178,6 +183,7 @@ def train_grounded(
         }  # fmt: skip
         trained = {"prior": prior_seconds, "train": time.perf_counter() - began}
         test = model.evaluate(progress=progress)
+        tracking.test(test.to_dict())
         seconds = {**trained, "total": time.perf_counter() - began}
     result = write_result(run, options, about, learned, test, seconds, (kept, recipe))
     return replace(model, result=result)

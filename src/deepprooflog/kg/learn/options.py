@@ -37,6 +37,7 @@ from deepprooflog.learn.run.options import (
     option,
     section,
 )
+from deepprooflog.learn.run.track import NO_TRACKER, TRACKERS
 from deepprooflog.relational.database import Believe
 from deepprooflog.score.embedding import aggregate, atom_table
 from deepprooflog.score.embedding.vocabulary import ConstantRows
@@ -147,6 +148,9 @@ class SharedOptions:
         "auto", "triples to learn from; auto: valid where there is a prior",
         choices=("auto", "train", "valid"),
     )  # fmt: skip
+    track: str = option(
+        NO_TRACKER, "where rows of history and figures are sent", choices=(NO_TRACKER, *TRACKERS)
+    )
     watch: str = option("mrr", "the validation figure that is to be high", choices=tuple(WATCHED))
 
     mine: MiningOptions = section(MiningOptions, "rules that are mined")

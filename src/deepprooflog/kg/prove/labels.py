@@ -33,9 +33,8 @@ def iris_in(texts: Iterable[str], rdf: RdfNames) -> dict[str, str]:
     {"'ex:in'": 'http://e.org/in', 'ann': 'http://here.org/ann'}
     """
     found = {write_term(name): rdf.iri(name.name) for name in _names(texts)}
-    return {
-        name: iri for name, iri in found.items() if ":" in iri
-    }  # what rules alone name has none
+    # What rules alone name has none.
+    return {name: iri for name, iri in found.items() if ":" in iri}
 
 
 def _names(texts: Iterable[str]) -> Iterator[Atom]:

@@ -15,6 +15,8 @@ from deepprooflog.kg.data.notice import plural
 from deepprooflog.learn.run.card import ModelCard, training_command, write_card
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.learn.run.progress import Progress
+from deepprooflog.learn.run.settings import values_of
+from deepprooflog.learn.run.track import TrackedRun, tracked
 from deepprooflog.learn.run.weights import restore_weights, save_weights
 from deepprooflog.model import Model
 from deepprooflog.recipes.addition.options import AdditionOptions, resolve
@@ -40,7 +42,7 @@ from deepprooflog.recipes.recipe import read_recipe
 
 NETWORK_WEIGHTS = "networks"
 # What a resumed run may be given anew: where it runs, not what it computes.
-PLACES = ("device", "data", "threads")
+PLACES = ("device", "data", "threads", "track")
 
 
 def train(
@@ -65,7 +67,12 @@ def _train(
 ) -> dict[str, object]:
     began = time.perf_counter()
     device = device_of(options)
-    with torch.random.fork_rng(), threads(options.threads):
+    told = TrackedRun(run.path.absolute().name, values_of(options), run.path)
+    with (
+        torch.random.fork_rng(),
+        threads(options.threads),
+        tracked(options.track, told) as tracking,
+    ):
         torch.manual_seed(options.seed)
         task = prepare(options, device)
         compiled_in = time.perf_counter() - began
@@ -85,9 +92,10 @@ def _train(
             losses = best_start(lesson, plan, options.trials.count, trial)
         bar = Progress(training.loop.steps)
         bar.live = bar.live and progress
-        trained = training.train(bar)
+        trained = training.train(bar, tracking.row)
         save_weights(run.path, NETWORK_WEIGHTS, task.model)
-    found = _test(task.model, options)
+        found = _test(task.model, options)
+        tracking.test(asdict(found))
     seconds = {
         "prepare": round(compiled_in, 3),
         "train": round(trained.seconds, 3),
