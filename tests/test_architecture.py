@@ -29,6 +29,7 @@ RUNGS: tuple[tuple[str, ...], ...] = (
     ("relational",),
     ("proof",),
     ("questions",),
+    ("insight",),
     ("api",),
     ("model",),
     ("mdp",),

@@ -41,6 +41,9 @@ from deepprooflog.proof.tree import Proof
 if TYPE_CHECKING:
     from deepprooflog import kg
     from deepprooflog.infer.batches.batch import Compiled
+    from deepprooflog.insight.goal_view import goal_graph
+    from deepprooflog.insight.steps import steps
+    from deepprooflog.insight.why_not import why_not
     from deepprooflog.learn import History, Loss, fit, losses
     from deepprooflog.learn.ppo import Ppo, ppo
     from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
@@ -90,6 +93,7 @@ __all__ = [
     "exact_fraction",
     "fit",
     "goal",
+    "goal_graph",
     "goals",
     "kg",
     "load",
@@ -104,7 +108,9 @@ __all__ = [
     "reinforce_loss",
     "smc_loss",
     "solve",
+    "steps",
     "success",
+    "why_not",
 ]
 
 # What needs torch is loaded when it is first asked for: labels alone do without.
@@ -127,6 +133,9 @@ _LAZY = {
     "Scorer": "deepprooflog.score.scorer",
     "Unit": "deepprooflog.score.scorer",
     "load": "deepprooflog.recipes.tasks",
+    "goal_graph": "deepprooflog.insight.goal_view",
+    "steps": "deepprooflog.insight.steps",
+    "why_not": "deepprooflog.insight.why_not",
 }
 _PACKAGES = ("kg",)
 

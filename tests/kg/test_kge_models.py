@@ -89,7 +89,7 @@ def test_a_new_model_is_written_and_read_as_a_prior(
     belief = as_belief(make_model(options, 3, 1), lines, graph)
     save_prior(tmp_path / "prior.safetensors", belief)
     again = load_prior(tmp_path / "prior.safetensors", graph)
-    assert type(again.kge) is RealDiagonal
+    assert isinstance(again.kge, RealDiagonal) and isinstance(belief.kge, RealDiagonal)
     assert torch.equal(again.kge.entity, belief.kge.entity)
     monkeypatch.delitem(BY_NAME, "diagonal")
     with pytest.raises(DataError, match="not a prior of a kind that is known here"):

@@ -19,10 +19,10 @@ from deepprooflog.logic.limits.budget import BudgetExceeded
 from deepprooflog.logic.limits.watch import watched
 from deepprooflog.terminal import Screen, visible
 
-# Each is a module beside this one.
+# Each is a module beside this one, with _ for -.
 COMMANDS = (
     "prob", "answers", "solve", "prove", "mine", "train", "evaluate", "rules", "query", "explain",
-    "demo",
+    "why-not", "demo",
 )  # fmt: skip
 
 EPILOG = """\
@@ -56,7 +56,7 @@ def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     )  # fmt: skip
     commands = root.add_subparsers(metavar="COMMAND", required=True)
     for name in names:
-        import_module(f"deepprooflog.cli.{name}").add_parser(commands)
+        import_module(f"deepprooflog.cli.{name.replace('-', '_')}").add_parser(commands)
     return root
 
 

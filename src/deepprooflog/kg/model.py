@@ -14,6 +14,8 @@ from jaxtyping import Int64
 
 from deepprooflog.device import find_device
 from deepprooflog.errors import DataError, ModelError, Notice
+from deepprooflog.insight.failure import WhyNot
+from deepprooflog.insight.steps import StepView
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import (
     as_belief,
@@ -23,6 +25,7 @@ from deepprooflog.kg.belief.prior import (
     save_prior,
 )
 from deepprooflog.kg.card import graph_card
+from deepprooflog.kg.data.entity_facts import EntityFact, facts_about
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.rules import Rules
@@ -44,12 +47,16 @@ from deepprooflog.kg.learn.setup import (
 )
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, from_rdf, scored
 from deepprooflog.kg.prove.build import with_graph
+from deepprooflog.kg.prove.compare import Comparison, compare_answers
+from deepprooflog.kg.prove.graph_steps import triple_steps
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.prove.theory import Theory
+from deepprooflog.kg.prove.why_not import why_not_triple
 from deepprooflog.kg.readings.evaluate import POLICY, chosen_readings, evaluate_readings
 from deepprooflog.kg.readings.scores import RuleReader
 from deepprooflog.kg.readings.table import RuleRow, rule_rows
+from deepprooflog.kg.summary import RunSummary, summary_of
 from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.kg.walk.prover import WalkProver
 from deepprooflog.kg.walk.saved import load_walks, save_walks, walks_path
@@ -57,6 +64,7 @@ from deepprooflog.learn.run.card import write_card
 from deepprooflog.learn.run.folder import RunFolder, create, open_run
 from deepprooflog.learn.run.settings import as_tables, build, settings
 from deepprooflog.learn.run.weights import restore_weights, save_weights
+from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Term
 
@@ -117,6 +125,46 @@ class GraphModel:
         if question.is_open:
             raise DataError(f"{text} is open", hint=f"query({text!r})")
         return self.query(text, 1, proofs=proofs)[0]
+
+    def why_not(
+        self, text: str, *, most: int = 5, missing: int = 2, budget: Budget | None = None
+    ) -> WhyNot:
+        """What keeps a triple from being proved: the facts that its nearest derivations lack.
+
+        At most `missing` facts are assumed to be there; for each of the `most` nearest derivations
+        the probability with those facts added is given.
+        """
+
+        def changed(facts: Sequence[str]) -> tuple[Prover, Graph]:
+            model = self.with_facts(added=facts)
+            return model.prover, model.graph
+
+        self._needs_rules()
+        return why_not_triple(
+            self.prover, self.graph, read_question(self.graph, text), changed, most=most,
+            missing=missing, budget=budget,
+        )  # fmt: skip
+
+    def steps(self, text: str) -> StepView:
+        """The goal of a triple with all the choices of the policy, to be stepped through."""
+        question = read_question(self.graph, text)
+        self._needs_rules()
+        return triple_steps(self.prover, self.graph, question)
+
+    def compare(self, left: str, right: str, *, proofs: int = 10) -> Comparison:
+        """Two triples side by side: what only one of them rests on, and how far they differ."""
+        return compare_answers(self.explain(left, proofs), self.explain(right, proofs), proofs)
+
+    def facts_about(self, entity: str | int) -> list[EntityFact]:
+        """The facts that an entity stands in, each with the place it was read."""
+        return facts_about(self.graph, entity)
+
+    def _needs_rules(self) -> None:
+        if self.walks is not None:
+            raise DataError(
+                "walks follow facts, not rules: they have no derivation to look into",
+                hint="a model that was trained with rules",
+            )
 
     def evaluate(
         self,
@@ -188,6 +236,19 @@ class GraphModel:
     def rule_table(self) -> list[RuleRow]:
         """Each rule: its learned weight, its counts, what it backs on validation, an example."""
         return rule_rows(self.graph, self.rules.rules, self.prover)
+
+    def run_summary(
+        self, folder: str | Path | None = None, *, triples: int = 500, negatives: int = 1
+    ) -> RunSummary:
+        """A run at a glance: curves, figures by relation, reliability, rules by weight.
+
+        Curves are read from the run's folder; reliability is asked of so many validation triples
+        with `negatives` corruptions of each side. Walks have neither rules nor reliability here.
+        """
+        return summary_of(
+            self.graph, None if self.walks is not None else self.prover, self.rules, self.result,
+            None if folder is None else open_run(Path(folder)), triples, negatives,
+        )  # fmt: skip
 
     def explain_tests(self, proofs: int) -> list[Answer]:
         """How probable each test triple is, with its proofs."""

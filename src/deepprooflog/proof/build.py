@@ -44,7 +44,7 @@ def build_proof(program: Program, query: Query, derivation: Derivation) -> Proof
             if not agenda:
                 raise ProofLogError("the derivation goes on after its goal was proved")
             atom, parent, depth = agenda.pop()
-            body = _take(program, atom, choice, trail, held)
+            body = take_step(program, atom, choice, trail, held)
             number = len(resolved)
             resolved.append((atom, choice, parent, depth))
             agenda.extend((b, number, depth + 1) for b in reversed(body))
@@ -56,8 +56,8 @@ def build_proof(program: Program, query: Query, derivation: Derivation) -> Proof
             return write_term(term, operators=program.operators, variable_names=names, priority=999)
 
         nodes = tuple(
-            Node(text(atom), _kind(atom, choice), _reason(atom, choice, program),
-                 _place(choice.clause), weight, parent, depth)
+            Node(text(atom), step_kind(atom, choice), step_reason(atom, choice, program),
+                 step_place(choice.clause), weight, parent, depth)
             for (atom, choice, parent, depth), weight in zip(
                 resolved, derivation.log_weights, strict=True)
         )  # fmt: skip
@@ -80,7 +80,7 @@ def build_proof(program: Program, query: Query, derivation: Derivation) -> Proof
     )
 
 
-def _take(
+def take_step(
     program: Program,
     atom: Term,
     choice: Choice,
@@ -111,7 +111,7 @@ def replays(program: Program, query: Query, choices: Sequence[Choice]) -> bool:
     return goal.is_true
 
 
-def _kind(atom: Term, choice: Choice) -> NodeKind:
+def step_kind(atom: Term, choice: Choice) -> NodeKind:
     if choice.weigher in (WeightSource.NEURAL, WeightSource.BERNOULLI):
         return "neural"
     if choice.clause is None:
@@ -120,7 +120,7 @@ def _kind(atom: Term, choice: Choice) -> NodeKind:
     return "rule" if choice.clause.body else "fact"
 
 
-def _reason(atom: Term, choice: Choice, program: Program) -> str:
+def step_reason(atom: Term, choice: Choice, program: Program) -> str:
     clause = choice.clause
     if clause is None:
         functor = functor_of(atom)
@@ -135,7 +135,7 @@ def _reason(atom: Term, choice: Choice, program: Program) -> str:
     return clause_text(clause, program.operators)
 
 
-def _place(clause: Clause | None) -> str | None:
+def step_place(clause: Clause | None) -> str | None:
     if clause is None or clause.place is None:
         return None
     # What no line was counted for has line 0.

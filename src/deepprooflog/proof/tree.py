@@ -19,7 +19,9 @@ from typing import Any, Literal, get_args
 
 from deepprooflog.errors import ProofLogError
 
-NodeKind = Literal["fact", "rule", "builtin", "guard", "neural", "belief"]
+NodeKind = Literal[
+    "fact", "rule", "builtin", "guard", "neural", "belief", "missing", "failed"
+]  # fmt: skip
 KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
 
 # Networks return float32, whose rounding may carry a certain step a little above probability 1.
@@ -33,7 +35,8 @@ class Node:
     `atom` is the atom's Prolog text under the proof's final substitution; `reason` the clause's
     text, the builtin's name, or the network's answer (`lenet(<tensor 3>) = 7`); `place` the
     clause's `file:line`; `log_weight` the step's log-probability; `parent` an index into
-    `Proof.nodes`, −1 for an atom of the query.
+    `Proof.nodes`, −1 for an atom of the query. In a derivation that failed, a leaf that no clause
+    resolved is `missing` (a fact that is not there) or `failed` (a test that does not hold).
     """
 
     atom: str

@@ -9,7 +9,8 @@
      "nodes": [                        the steps in preorder
        {"id": n,                       the step's index: 0, 1, 2, …
         "parent": n|null,              the step whose clause brought this atom; null: the query
-        "atom": text, "kind": text,    kind: fact, rule, builtin, guard, neural or belief
+        "atom": text, "kind": text,    kind: fact, rule, builtin, guard, neural, belief,
+                                       and where a derivation failed missing or failed
         "reason": text,                the clause, the builtin's name, or the network's answer
         "place": text|null,            "file:line" of the clause
         "probability": number, "log_probability": number|null}]}

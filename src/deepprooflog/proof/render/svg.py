@@ -30,6 +30,8 @@ PALETTE: dict[NodeKind, tuple[str, str]] = {
     "guard": ("#9a6700", "#d29922"),
     "neural": ("#8250df", "#ab7df8"),
     "belief": ("#bf3989", "#db61a2"),
+    "missing": ("#cf222e", "#ff7b72"),
+    "failed": ("#953800", "#f0883e"),
 }
 
 _ATOM, _SMALL = 12.5, 10.5  # font sizes

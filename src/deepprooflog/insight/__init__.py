@@ -1,0 +1,1 @@
+"""Looking into derivations: why a query failed, step by step, and the goal graph as a drawing."""
