@@ -57,6 +57,11 @@ def test_train_then_evaluate(capsys: pytest.CaptureFixture[str]) -> None:
 def test_corrupt_checkpoint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "digits-addition", *SMALL, "--out", "run", "--json"]) == 0
     capsys.readouterr()
+    Path("run/model.safetensors").write_bytes(b"PK\x03\x04")
+    message = refused(capsys, "evaluate", "run")
+    start = f"{Path('run/model.safetensors')}: error: the networks are damaged"
+    assert message.startswith(start)
+    Path("run/model.safetensors").unlink()
     Path("run/checkpoint.pt").write_bytes(b"PK\x03\x04")
     message = refused(capsys, "evaluate", "run")
     assert message.startswith(str(Path("run/checkpoint.pt")) + ": error: the checkpoint is damaged")

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 
 from deepprooflog.errors import ProofLogError
-from deepprooflog.kg.belief import prior
-from deepprooflog.kg.data import snapshot
+from deepprooflog.kg.belief.prior import read_prior
 from deepprooflog.kg.model import open_graph_model
 from deepprooflog.learn.run import checkpoint, loop
 from deepprooflog.learn.run.folder import open_run
@@ -67,13 +66,11 @@ def readers(run: SmallRun) -> dict[str, Read]:
         "checkpoint.pt": lambda folder: checkpoint.load(folder / "checkpoint.pt", loop.SHAPE),
     }
     if run.name == "digits":
-        every["checkpoint.pt:model"] = _weights_of_digits
+        every["model.safetensors"] = _weights_of_digits
     else:
-        every["prior.pt"] = lambda folder: checkpoint.load(folder / "prior.pt", prior.SHAPE)
-        every["graph.pt"] = lambda folder: checkpoint.load(folder / "graph.pt", snapshot.SHAPE)
-        every["graph.pt:model"] = every["prior.pt:model"] = every["checkpoint.pt:model"] = (
-            _weights_of_village
-        )
+        every["prior.safetensors"] = lambda folder: read_prior(folder / "prior.safetensors")
+        for name in ("graph.json", "graph.safetensors", "prior.safetensors", "model.safetensors"):
+            every[f"{name}:model"] = _weights_of_village
     return every
 
 

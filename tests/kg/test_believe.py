@@ -10,6 +10,7 @@ import torch
 from deepprooflog.errors import ModelError, ProgramError
 from deepprooflog.kg.belief.believe import Belief, with_belief
 from deepprooflog.kg.belief.calibration import Calibration
+from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.rotate import RotatE
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import PredicateKind, Program
@@ -134,7 +135,8 @@ def test_the_embedding_can_be_trained_through_belief_and_saved() -> None:
     belief = small_belief()
     index = torch.tensor([0, 1])
     belief.log_probability(index, index, index + 1).sum().backward()
-    assert belief.kge.entity.grad is not None and belief.kge.entity.grad.abs().sum() > 0
+    assert isinstance(belief.kge, Kge) and belief.kge.entity.grad is not None
+    assert belief.kge.entity.grad.abs().sum() > 0
     other = small_belief()
     with torch.no_grad():
         other.get_buffer("slope").zero_()
@@ -168,7 +170,8 @@ def test_success_is_a_mixture_of_proof_and_belief() -> None:
     expected = [p(1, bob, ann) + p(0, cid, ann), p(0, cid, bob)]
     assert log.exp().tolist() == pytest.approx(expected)
     log.sum().backward()
-    assert belief.kge.entity.grad is not None and belief.kge.entity.grad.abs().sum() > 0
+    assert isinstance(belief.kge, Kge) and belief.kge.entity.grad is not None
+    assert belief.kge.entity.grad.abs().sum() > 0
     proof = model.best_proof("parent(cid, ann)")
     assert proof.check() and [node.kind for node in proof.nodes] == ["rule", "neural"]
     with pytest.raises(ModelError, match="knows no entity dan"):

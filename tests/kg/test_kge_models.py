@@ -87,13 +87,13 @@ def test_a_new_model_is_written_and_read_as_a_prior(
     options = KgeOptions(kind="diagonal", dimension=4)
     lines = Calibration(torch.ones(1), torch.zeros(1), 0.5)
     belief = as_belief(make_model(options, 3, 1), lines, graph)
-    save_prior(tmp_path / "prior.pt", belief, options)
-    again = load_prior(tmp_path / "prior.pt", graph)
-    assert type(again.kge) is RealDiagonal
+    save_prior(tmp_path / "prior.safetensors", belief)
+    again = load_prior(tmp_path / "prior.safetensors", graph)
+    assert isinstance(again.kge, RealDiagonal) and isinstance(belief.kge, RealDiagonal)
     assert torch.equal(again.kge.entity, belief.kge.entity)
     monkeypatch.delitem(BY_NAME, "diagonal")
     with pytest.raises(DataError, match="not a prior of a kind that is known here"):
-        load_prior(tmp_path / "prior.pt", graph)
+        load_prior(tmp_path / "prior.safetensors", graph)
 
 
 @pytest.mark.parametrize("kind", BY_NAME)
@@ -107,7 +107,7 @@ def test_a_tail_and_a_head_are_asked_the_same(kind: str) -> None:
 
 def test_the_kinds_of_a_prior_are_those_of_the_table() -> None:
     choices = option_fields(GraphOptions)["prior.kind"].metadata["choices"]
-    assert choices == (*BY_NAME, "none")
+    assert choices == (*BY_NAME, "none", "module")
 
 
 def test_an_unknown_kind_is_refused() -> None:

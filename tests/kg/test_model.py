@@ -83,7 +83,7 @@ def test_trained_into_a_folder_as_by_the_command_line(tmp_path: Path) -> None:
     out = tmp_path / "run"
     trained = dpl.kg.train(graph, RULES, prior="none", out=out, **SMALL)  # type: ignore[arg-type]
     names = {path.name for path in out.iterdir()}
-    assert {"config.json", "graph.pt", "checkpoint.pt", "result.json", "metrics.jsonl"} <= names
+    assert {"config.json", "graph.json", "checkpoint.pt", "result.json", "metrics.jsonl"} <= names
     assert dpl.kg.open(out).result == trained.result
     assert trained.result["test"]["queries"] == 3
 

@@ -136,8 +136,8 @@ def test_files_of_one_graph_share_their_prefixes(tmp_path: Path) -> None:
 def test_a_run_keeps_what_names_stand_for(tmp_path: Path) -> None:
     graph = dpl.kg.load(TOWNS)
     kept = snapshot_of(graph, dpl.kg.Rules(()))
-    save_snapshot(tmp_path / "graph.pt", kept)
-    again = read_snapshot(tmp_path / "graph.pt")
+    save_snapshot(tmp_path / "graph.json", kept)
+    again = read_snapshot(tmp_path / "graph.json")
     assert again.graph.rdf == graph.rdf and again.changes() == []
     assert again.files["train"][0] == str(TOWNS)
 

@@ -13,6 +13,7 @@ import torch
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triples import SIDES
 from deepprooflog.kg.evaluation.scores import success_score
+from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.negatives import corruptions
 from deepprooflog.kg.learn.options import SEEDS_APART, GraphOptions
 from deepprooflog.kg.learn.policy import validation
@@ -55,8 +56,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_folder_of_a_run(run: Path) -> None:
     names = {path.name for path in run.iterdir()}
     assert names == {
-        "config.json", "metrics.jsonl", "checkpoint.pt", "curves.svg", "result.json", "prior.pt",
-        "graph.pt",
+        "config.json", "metrics.jsonl", "checkpoint.pt", "curves.svg", "result.json",
+        "prior.safetensors", "graph.json", "graph.safetensors", "model.safetensors", "README.md",
     }  # fmt: skip
     result = json.loads((run / "result.json").read_text())
     assert (result["learner"], result["test"]["queries"]) == ("exact", 40)
@@ -180,7 +181,7 @@ def test_proofs_alone(tmp_path: Path) -> None:
     _, task, prover = opened(tmp_path / "run")
     mass = prover(torch.from_numpy(task.graph.test))
     assert torch.equal(mass.success, mass.proof)
-    assert not (tmp_path / "run" / "prior.pt").exists()
+    assert not (tmp_path / "run" / "prior.safetensors").exists()
     # 356 of 644 test triples have a proof at nesting 1, counted bottom-up in the village's tests.
     assert int((mass.success > 0).sum()) == 356
 
@@ -253,7 +254,7 @@ def test_a_prior_of_several_embeddings(run: Path, tmp_path: Path) -> None:
     priors = []
     for folder in (run, tmp_path / "other", tmp_path / "two"):
         belief = opened(folder)[2].belief
-        assert belief is not None
+        assert belief is not None and isinstance(belief.kge, Kge)
         priors.append(belief.kge)
         assert not list(folder.glob("prior-training*"))
     assert priors[2].dimension == 2 * priors[0].dimension
@@ -273,7 +274,7 @@ def test_a_prior_of_several_embeddings(run: Path, tmp_path: Path) -> None:
         ({"learner": "guess"}, "learner is one of"),
         ({"nestin": 2}, "no option nestin"),
         ({"prior": "none", "learner": "none"}, "nothing to train"),
-        ({"prior_from": "nowhere"}, "no checkpoint"),
+        ({"prior_from": "nowhere"}, "there is no prior"),
         ({"evidence": "rumours"}, "evidence is one of score, facts"),
     ],
 )
@@ -326,6 +327,6 @@ def test_a_damaged_checkpoint(run: Path, tmp_path: Path) -> None:
     import shutil
 
     shutil.copytree(run, tmp_path / "copy")
-    (tmp_path / "copy" / "prior.pt").write_bytes(b"PK\x03\x04 not a checkpoint")
+    (tmp_path / "copy" / "prior.safetensors").write_bytes(b"PK\x03\x04 not a checkpoint")
     with pytest.raises(DataError, match="damaged"):
         opened(tmp_path / "copy")

@@ -64,7 +64,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def copies(trained: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
     """Data and run of one's own; the run looks for its data where they are now."""
     data, run = (shutil.copytree(path, tmp_path / path.name) for path in trained)
-    kept = run / "graph.pt"
+    kept = run / "graph.json"
     own = read_snapshot(kept)
     files = {
         name: (str(data / Path(path).name), known) for name, (path, known) in own.files.items()
@@ -198,7 +198,7 @@ def test_runs_that_keep_no_names(copies: tuple[Path, Path]) -> None:
     """Of an older version: taken on trust where sizes fit, told apart where they do not."""
     data, run = copies
     before = figures(run)
-    (run / "graph.pt").unlink()
+    (run / "graph.json").unlink()
     config = open_run(run).config()
     config["options"]["data"] = str(data)
     open_run(run).write_json("config.json", config)

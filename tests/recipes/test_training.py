@@ -47,6 +47,7 @@ def test_the_folder_of_a_run(finished: Path) -> None:
     names = {path.name for path in finished.iterdir()}
     assert names == {
         "config.json", "metrics.jsonl", "checkpoint.pt", "curves.svg", "result.json",
+        "model.safetensors", "README.md",
     }  # fmt: skip
     assert [row["epoch"] for row in without_times(finished)] == [1, 2, 3, 4]
     assert ElementTree.parse(finished / "curves.svg").getroot().tag.endswith("svg")
@@ -153,6 +154,7 @@ def test_a_run_without_checksums_is_read_with_a_notice(finished: Path, tmp_path:
     (old / "config.json").write_text(json.dumps(config))
     raw = (finished / "checkpoint.pt").read_bytes()
     (old / "checkpoint.pt").write_bytes(raw.split(b"\n", 1)[1])
+    (old / "model.safetensors").unlink()
     with pytest.warns(UserWarning, match="no checksum") as told:
         assert evaluate(open_run(old)) == evaluate(open_run(finished))
     assert {str(w.message).split()[0] for w in told} == {

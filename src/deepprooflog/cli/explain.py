@@ -12,8 +12,11 @@ from deepprooflog.cli.arguments import Commands, add_run, command, positive_inte
 if TYPE_CHECKING:
     from deepprooflog.kg.prove.answers import Answer
 
+FORMATS = ("text", "json", "jsonld")
+
 EXAMPLE = """\
   dprl explain runs/family 'uncle(2266, 2252)' --proofs 3
+  dprl explain runs/towns 'lies_in(q3, belgium)' --format jsonld
 
 Proofs by clauses come first, then those that believe the prior, each most probable first. Every
 step of a proof shows its probability. JSON: {query, probability, upper, by_proof, prior,
@@ -29,6 +32,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--proofs", metavar="N", type=positive_integer, default=1, help="default: the best one"
     )
+    parser.add_argument(
+        "--format", choices=FORMATS, default="text",
+        help="jsonld: linked data in the terms of PROV-O (default: text)",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 
@@ -43,7 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     found = run_kind(folder).explain(folder, asked)
     (one,) = found.answers
-    if arguments.json:
+    if arguments.format == "jsonld" and not arguments.json:
+        report.emit_document(one.to_jsonld(), "json")
+    elif arguments.json or arguments.format == "json":
         report.emit_json({"query": found.query, **one.to_dict(), "seconds": found.seconds})
     else:
         show(one)

@@ -18,6 +18,7 @@ import io
 import json
 import os
 import secrets
+import warnings
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -105,6 +106,23 @@ def unsealed_json(text: str) -> tuple[dict[str, Any], bool] | None:
         # Where they stand elsewhere in the text, its lines were moved about.
         return None if f'"{SEAL}"' in text or f'"{VERSION}"' in text else (value, False)
     return (value, True) if version == FORMAT and digest == _digest(value) else None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a sealed JSON file of a run; one that was changed is refused."""
+    try:
+        found = unsealed_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"cannot be read: {error}", file=str(path)) from None
+    if found is None:
+        raise DataError(
+            "the file is damaged or was edited: its checksum is not that of its contents",
+            file=str(path), hint="train into another folder",
+        )  # fmt: skip
+    value, checked = found
+    if not checked:
+        warnings.warn(f"{path} has no checksum: whether it is damaged is not seen", stacklevel=3)
+    return value
 
 
 def _digest(value: Mapping[str, object]) -> str:

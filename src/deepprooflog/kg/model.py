@@ -17,12 +17,19 @@ from deepprooflog.errors import DataError, ModelError, Notice
 from deepprooflog.insight.failure import WhyNot
 from deepprooflog.insight.steps import StepView
 from deepprooflog.kg.belief.believe import Belief
-from deepprooflog.kg.belief.prior import as_belief, belief_by_lists, load_prior, save_prior
+from deepprooflog.kg.belief.prior import (
+    as_belief,
+    belief_by_lists,
+    load_prior,
+    prior_path,
+    save_prior,
+)
+from deepprooflog.kg.card import graph_card
 from deepprooflog.kg.data.entity_facts import EntityFact, facts_about
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.rules import Rules
-from deepprooflog.kg.data.snapshot import NAME, Snapshot, read_snapshot, save_snapshot
+from deepprooflog.kg.data.snapshot import Snapshot, read_snapshot, save_snapshot, snapshot_path
 from deepprooflog.kg.data.triples import Graph, binary_atom, did_you_mean
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
 from deepprooflog.kg.evaluation.ranking import Protocol
@@ -54,16 +61,17 @@ from deepprooflog.kg.readings.table import rule_rows
 from deepprooflog.kg.summary import RunSummary, summary_of
 from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.kg.walk.prover import WalkProver
-from deepprooflog.kg.walk.saved import NAME as WALKS_FILE
-from deepprooflog.kg.walk.saved import load_walks, save_walks
-from deepprooflog.learn.run import checkpoint
+from deepprooflog.kg.walk.saved import load_walks, save_walks, walks_path
+from deepprooflog.learn.run.card import write_card
 from deepprooflog.learn.run.folder import RunFolder, create, open_run
 from deepprooflog.learn.run.settings import as_tables, build, settings
+from deepprooflog.learn.run.weights import restore_weights, save_weights
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Term
 
 TASK = "kg"
+POLICY_WEIGHTS = "policy"
 FactLike: TypeAlias = "str | tuple[str | int, str, str | int]"
 """A triple as text, `uncle(ann, bob)`, or in Python, `("ann", "uncle", "bob")`."""
 
@@ -275,18 +283,21 @@ class GraphModel:
         )  # fmt: skip
 
     def save(self, folder: str | Path) -> None:
-        """Write what `dprl train` writes: `dpl.kg.open`, `dprl query` and the others read it."""
+        """Write what `dprl train` writes: `dpl.load`, `dprl query` and the others read it.
+
+        All of it is safetensors, JSON and Markdown, no pickle; a hub takes the folder as it is.
+        """
         config = {"recipe": TASK, "task": TASK, "options": as_tables(self.options)}
         with create(Path(folder), config) as run:
-            save_snapshot(run.path / NAME, self._snapshot())
+            kept = self._snapshot()
+            save_snapshot(snapshot_path(run.path), kept)
             if self.belief is not None:
-                save_prior(run.path / "prior.pt", self.belief, self.options.prior)
+                save_prior(prior_path(run.path), self.belief)
             if self.walks is not None:
-                save_walks(run.path / WALKS_FILE, self.walks)
-            elif self.options.learner != "none":
-                weights = self.prover.policy.state_dict()
-                best = {"value": 0.0, "step": 0, "weights": weights}
-                checkpoint.save(run.checkpoint, {"best": best})
+                save_walks(walks_path(run.path), self.walks)
+            else:
+                save_weights(run.path, POLICY_WEIGHTS, self.prover.policy)
+            write_card(run, graph_card(kept, self.options, self.result, TASK))
             if self.result:
                 run.write_json("result.json", self.result)
 
@@ -303,11 +314,13 @@ def open_graph_model(
     device: str | None = None,
     data: str | None = None,
     ranked: Mapping[str, str] | None = None,
+    prior: object = None,
 ) -> GraphModel:
     """The model of a run, as `dprl train` or `GraphModel.save` wrote it.
 
     It answers from the graph and the rules that the run keeps; what has changed in their files
-    since is said in a notice. `data` asks about another graph, `ranked` for other candidates.
+    since is said in a notice. `data` asks about another graph, `ranked` for other candidates. A
+    `prior` that is a module of one's own is given again, as it was to `dpl.kg.train`.
     """
     run = folder if isinstance(folder, RunFolder) else open_run(Path(folder))
     options = _options(run, device, data, ranked or {})
@@ -319,14 +332,12 @@ def open_graph_model(
     policy = untrained_policy(options, Theory(own.graph, own.rules, theory.believes))
     where = find_device(options.device)
     if options.learner not in ("none", WALKS):
-        state = checkpoint.load(run.checkpoint, {"best": dict}, where)
         try:
-            with checkpoint.fitting(run.checkpoint):
-                checkpoint.restore_module(policy, state["best"]["weights"])
+            restore_weights(run.path, POLICY_WEIGHTS, policy, where)
         except ModelError:
             raise DataError(
                 f"the policy was trained with other rules or relations than {own.graph.name} has",
-                file=str(run.checkpoint), hint="the rules it was trained with, or train anew",
+                file=str(run.path), hint="the rules it was trained with, or train anew",
             ) from None  # fmt: skip
     belief = None
     if theory.believes and not any(e in own.graph.entity_ids for e in theory.graph.entities):
@@ -336,13 +347,13 @@ def open_graph_model(
         )  # fmt: skip
         theory = replace(theory, believes=False)
     if theory.believes:
-        names = own.graph if (run.path / NAME).exists() else None
-        belief = load_prior(run.path / "prior.pt", theory.graph, names, where)
+        names = own.graph if snapshot_path(run.path).exists() else None
+        belief = load_prior(prior_path(run.path), theory.graph, names, where, prior)
     result = run.read_result() if run.result.exists() else {}
     prover = make_prover(options, theory, belief, policy).eval()
     walks = None
     if options.learner == WALKS:
-        walks = load_walks(run.path / WALKS_FILE, own.graph, options.walk, belief, where)
+        walks = load_walks(walks_path(run.path), own.graph, options.walk, belief, where)
         walks = walks if theory.graph is own.graph else walks.about(theory.graph, belief)
     return GraphModel(options, own, theory, prover, walks, result)
 
@@ -365,7 +376,7 @@ def _options(
 
 def sources_of_run(run: RunFolder, options: SharedOptions, told: bool) -> Snapshot:
     """What the run was trained on; `told`: with word of what has changed since."""
-    path = run.path / NAME
+    path = snapshot_path(run.path)
     if not path.exists():
         warnings.warn(
             f"{run.path} keeps no copy of its graph: that {options.data} is what it was trained on "

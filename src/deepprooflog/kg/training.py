@@ -14,31 +14,37 @@ import torch
 from deepprooflog.data.places import is_file
 from deepprooflog.device import find_device, threads
 from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg.card import graph_card
 from deepprooflog.kg.data.held_out import with_splits
 from deepprooflog.kg.data.load import GraphLike, load_graph
 from deepprooflog.kg.data.rules import MINED, Rules, parse_rules, read_rules
 from deepprooflog.kg.data.snapshot import (
-    NAME,
     Snapshot,
     read_snapshot,
     save_snapshot,
     snapshot_of,
+    snapshot_path,
 )
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.figures import WATCHED
 from deepprooflog.kg.evaluation.report import Figures
+from deepprooflog.kg.kge.given import given_prior, kind_of
+from deepprooflog.kg.kge.triple_model import TripleModel
 from deepprooflog.kg.learn.mined import mined_rules
 from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions, SharedOptions
 from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
-from deepprooflog.kg.learn.prior import find_prior, other_prior
+from deepprooflog.kg.learn.prior import check_trainable, find_prior, other_prior
 from deepprooflog.kg.learn.setup import make_prover, read_sources, rules_path, theory_of
 from deepprooflog.kg.learn.walks import learn_walks
-from deepprooflog.kg.model import TASK, GraphModel
+from deepprooflog.kg.model import POLICY_WEIGHTS, TASK, GraphModel
 from deepprooflog.kg.walk.options import WALKS
+from deepprooflog.learn.run.card import write_card
 from deepprooflog.learn.run.curves import curves
 from deepprooflog.learn.run.folder import RunFolder, create
-from deepprooflog.learn.run.loop import Learned
-from deepprooflog.learn.run.settings import as_tables, build, settings
+from deepprooflog.learn.run.loop import Learned, Row
+from deepprooflog.learn.run.settings import as_tables, build, settings, values_of
+from deepprooflog.learn.run.track import TrackedRun, Tracking, tracked
+from deepprooflog.learn.run.weights import save_weights
 
 # Rules that stand deeper inside one another than this are looked at before anything is trained.
 USUAL_NESTING = 3
@@ -47,12 +53,13 @@ USUAL_NESTING = 3
 def train_graph(
     graph: Graph | GraphLike,
     rules: Rules | str | Path | None = None,
-    prior: str | Mapping[str, object] = "complex",
+    prior: object = "complex",
     learner: str = "exact",
     *,
     seed: int = 0,
     out: str | Path | None = None,
     progress: bool = False,
+    callback: Callable[[Row], object] | None = None,
     **options: object,
 ) -> GraphModel:
     """Train a model of a graph.
@@ -61,7 +68,10 @@ def train_graph(
     own, and where it has none for rules that are mined, `"mined"` for these in any case, `"none"`
     for none. Further keywords are the options of `dprl train kg --set help`, sections as mappings:
     `prior={"kind": "rotate", "dimension": 64}`, `exact={"steps": 40}`, `search={"nesting": 1}`.
-    With `out`, the model is trained into a folder, as by `dprl train`.
+    The `prior` may also be a model: an embedding, any module with `score(h, r, t)` of index
+    tensors in the graph's numbers, a PyKEEN pipeline's result or `(model, triples_factory)`; it is
+    calibrated as others are. A `callback` gets each row of history, as a tracker does. With `out`,
+    the model is trained into a folder, as by `dprl train`.
 
     >>> family = [("ann", "mother", "bob"), ("bob", "father", "cy"), ("cy", "father", "dee")] * 2
     >>> rules = "gran(X, Y) :- mother(X, Z), father(Z, Y)."
@@ -72,7 +82,9 @@ def train_graph(
     """
     own = graph if isinstance(graph, Graph) else load_graph(graph)
     given = {"data": own.name if own.folder is None else str(own.folder), **options}
-    given |= {"prior": prior, "learner": learner, "seed": seed}
+    model = None if isinstance(prior, str | Mapping) else given_prior(prior, own)
+    named_prior = prior if model is None else kind_of(model)
+    given |= {"prior": named_prior, "learner": learner, "seed": seed}
     asked = build(GraphOptions, settings(GraphOptions, given, "train"))
     own, told = with_splits(own, seed, test=out is not None)
     if told:
@@ -85,12 +97,16 @@ def train_graph(
     named = MINED if chosen.file == MINED else NO_RULES if path is None else str(path)
     asked = replace(asked, rules=named)
     kept = snapshot_of(own, chosen, path)
-    check_options(asked, kept)
+    check_options(asked, kept, given=model is not None)
     if out is None:
-        return train_model(asked, lambda: kept, None, progress=progress)
+        return train_model(
+            asked, lambda: kept, None, progress=progress, prior=model, callback=callback
+        )
     config = {"recipe": TASK, "task": TASK, "options": as_tables(asked)}
     with create(Path(out), config) as run:
-        return train_model(asked, lambda: kept, run, progress=progress)
+        return train_model(
+            asked, lambda: kept, run, progress=progress, prior=model, callback=callback
+        )
 
 
 def _rules(
@@ -112,8 +128,12 @@ def _rules(
     return read_rules(path), path
 
 
-def check_options(options: GraphOptions, kept: Snapshot | None = None) -> None:
-    """Refuse what cannot run before a folder is made for it."""
+def check_options(
+    options: GraphOptions, kept: Snapshot | None = None, *, given: bool = False
+) -> None:
+    """Refuse what cannot run before a folder is made for it; `given`: there is a prior."""
+    if not given:
+        check_trainable(options)
     find_device(options.device)
     theory = theory_of(options, read_sources(options, mining=False) if kept is None else kept)
     if options.prior.from_run and options.prior.kind != NO_PRIOR:
@@ -130,6 +150,8 @@ def train_model(
     *,
     recipe: str = TASK,
     progress: bool = False,
+    prior: TripleModel | None = None,
+    callback: Callable[[Row], object] | None = None,
 ) -> GraphModel:
     """Train prior and policy; with a run's folder, keep all there and rank the test triples.
 
@@ -137,24 +159,32 @@ def train_model(
     """
     began = time.perf_counter()
     folder = None if run is None else run.path
-    kept = sources() if folder is None else kept_sources(folder / NAME, sources)
-    with torch.random.fork_rng(), threads(options.threads):
+    kept = sources() if folder is None else kept_sources(snapshot_path(folder), sources)
+    about_run = tracked_run(options, kept.graph, folder)
+    with (
+        torch.random.fork_rng(),
+        threads(options.threads),
+        tracked(options.track, about_run, callback) as tracking,
+    ):
         torch.manual_seed(options.seed)
+        on_row = tell_rows(run, tracking)
         theory = theory_of(options, kept)
         if progress:
             for notice in theory.notices:
                 print(notice, file=sys.stderr)
-        belief, prior_seconds = find_prior(options, theory.graph, folder, progress)
+        belief, prior_seconds = find_prior(options, theory.graph, folder, progress, prior)
         prover = make_prover(options, theory, belief)
         walks, learner, size = None, WALKS, 0.0
         learned: Learned | None
         if options.learner == WALKS:
-            walks, learned = learn_walks(options, theory.graph, belief, run, progress)
+            walks, learned = learn_walks(options, theory.graph, belief, run, progress, on_row)
         else:
             learner, size = choose_learner(options, prover, theory)
             if progress and learner != "none":
                 print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
-            learned = learn_policy(options, theory, prover, learner, run, progress)
+            learned = learn_policy(options, theory, prover, learner, run, progress, on_row)
+            if run is not None:
+                save_weights(run.path, POLICY_WEIGHTS, prover.policy)
         model = GraphModel(options, kept, theory, prover.eval(), walks)
         if run is None:
             return model
@@ -165,8 +195,27 @@ def train_model(
         }  # fmt: skip
         trained = {"prior": prior_seconds, "train": time.perf_counter() - began}
         test = model.evaluate(progress=progress)
+        tracking.test(test.to_dict())
         seconds = {**trained, "total": time.perf_counter() - began}
-    return replace(model, result=write_result(run, options, about, learned, test, seconds))
+    result = write_result(run, options, about, learned, test, seconds, (kept, TASK))
+    return replace(model, result=result)
+
+
+def tracked_run(options: SharedOptions, graph: Graph, folder: Path | None) -> TrackedRun:
+    """What a tracker is told of a run."""
+    name = graph.name if folder is None else folder.absolute().name
+    return TrackedRun(name, values_of(options), folder)
+
+
+def tell_rows(run: RunFolder | None, tracking: Tracking) -> Callable[[Row], None]:
+    """Who gets each row of history: the run's folder, then its tracker."""
+
+    def on_row(row: Row) -> None:
+        if run is not None:
+            run.append(row)
+        tracking.row(row)
+
+    return on_row
 
 
 def write_result(
@@ -176,8 +225,12 @@ def write_result(
     learned: Learned | None,
     test: Figures,
     seconds: Mapping[str, float],
+    trained_on: tuple[Snapshot, str],
 ) -> dict[str, object]:
-    """Write the record and the history of a run; `about` is what was trained."""
+    """Write the record, the history and the card of a run; `about` is what was trained.
+
+    `trained_on` are its graph and rules, and the recipe that trains the same by options alone.
+    """
     if learned is not None:
         _record_history(run, learned, options.watch)
     result = {
@@ -186,6 +239,8 @@ def write_result(
         "test": test.to_dict(), "seconds": {key: round(s, 3) for key, s in seconds.items()},
         "device": str(find_device(options.device)), "torch": torch.__version__,
     }  # fmt: skip
+    kept, recipe = trained_on
+    write_card(run, graph_card(kept, options, result, recipe))
     run.write_json("result.json", result)
     return result
 

@@ -53,7 +53,8 @@ class Proof:
     """A derivation of `query` under `bindings`, its steps in preorder.
 
     `log_prob` is log p of this one derivation, not of the query, which may have others. `labels`
-    are what people call names in it, where the program's maker said so.
+    are what people call names in it, and `iris` what the names stand for on the web, where the
+    program's maker said so.
     """
 
     query: str
@@ -62,6 +63,7 @@ class Proof:
     nodes: tuple[Node, ...]
     checker: Callable[[], bool] | None = field(default=None, compare=False, repr=False)
     labels: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    iris: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _validate(self)
@@ -119,6 +121,12 @@ class Proof:
         from deepprooflog.proof.render.fragment import proof_fragment
 
         return block(proof_fragment(self))
+
+    def to_jsonld(self) -> str:
+        """The proof as linked data: JSON-LD in the terms of PROV-O."""
+        from deepprooflog.proof.render.jsonld import to_jsonld
+
+        return to_jsonld(self)
 
     def to_html(self) -> str:
         """One self-contained page: a tree that folds, with search."""

@@ -43,7 +43,7 @@ def resolve(
 
 
 # What a resumed run may be given anew: where it runs, not what it computes.
-PLACES = ("device", "threads", "evaluation.test_size")
+PLACES = ("device", "threads", "track", "evaluation.test_size")
 
 
 def train(

@@ -113,10 +113,16 @@ def run_kind(run: RunFolder) -> TaskKind:
     return TASKS[task]
 
 
-def load(folder: str | Path) -> Any:
-    """What was trained into a folder: a `GraphModel` of a graph run, a `Model` of sums."""
+def load(folder: str | Path, *, prior: object = None) -> Any:
+    """What was trained into a folder: a `GraphModel` of a graph run, a `Model` of sums.
+
+    Numbers and text are read, and no code: a `prior` that is a module of one's own, or a PyKEEN
+    model without a counterpart here, is given again, and gets the weights that the folder keeps.
+    """
     run = open_run(Path(folder))
-    return run_kind(run).open(run)
+    if prior is None:
+        return run_kind(run).open(run)
+    return open_graph_model(run, prior=prior)
 
 
 def _evaluate_addition(

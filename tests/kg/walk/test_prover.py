@@ -114,8 +114,8 @@ def test_what_is_saved_is_what_is_opened(model: GraphModel, tmp_path: Path) -> N
     assert again.evaluate(protocol="full").mrr == model.evaluate(protocol="full").mrr
     with pytest.raises(DataError, match="holds a run already"):
         model.save(tmp_path / "run")
-    raw = (tmp_path / "run" / "walks.pt").read_bytes()
-    (tmp_path / "run" / "walks.pt").write_bytes(raw[:-1])
+    raw = (tmp_path / "run" / "model.safetensors").read_bytes()
+    (tmp_path / "run" / "model.safetensors").write_bytes(raw[:-1])
     with pytest.raises(DataError, match="damaged"):
         dpl.kg.open(tmp_path / "run")
 
@@ -193,7 +193,7 @@ def test_weights_that_do_not_fit_are_refused(model: GraphModel, tmp_path: Path) 
     model.save(tmp_path / "run")
     other = graph_of([("a", "r", "b")])
     with pytest.raises(DataError):
-        load_walks(tmp_path / "run" / "walks.pt", other, model.options.walk, None)
+        load_walks(tmp_path / "run" / "model.safetensors", other, model.options.walk, None)
 
 
 def test_probabilities_are_calibrated_shares(model: GraphModel) -> None:

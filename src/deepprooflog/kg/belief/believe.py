@@ -21,7 +21,7 @@ from torch.nn.functional import logsigmoid
 from deepprooflog.errors import ModelError, ProgramError
 from deepprooflog.kg.belief.calibration import Calibration
 from deepprooflog.kg.belief.evidence import OF_COUNT, Evidence
-from deepprooflog.kg.kge.kge import Kge
+from deepprooflog.kg.kge.triple_model import TripleModel
 from deepprooflog.logic.body import CUT
 from deepprooflog.logic.clause import Bernoulli, Clause
 from deepprooflog.logic.index import Entries
@@ -107,7 +107,7 @@ class Belief(nn.Module):
 
     def __init__(
         self,
-        kge: Kge,
+        kge: TripleModel,
         calibration: Calibration,
         relations: Sequence[str] = (),
         entities: Sequence[Term] = (),
@@ -136,7 +136,7 @@ class Belief(nn.Module):
         self.register_buffer("facts", facts)
         self._relations: dict[Term, int] = {Atom(name): i for i, name in enumerate(relations)}
         self._entities: dict[Term, int] = {term: i for i, term in enumerate(entities)}
-        self.to(kge.entity.device)
+        self.to(kge.device)
 
     @property
     def entities(self) -> int:
@@ -173,7 +173,7 @@ class Belief(nn.Module):
     @torch.no_grad()
     def of_triples(self, triples: Int[Tensor, "n 3"]) -> Float[Tensor, " n"]:
         """The logits of triples (head, relation, tail), from whatever device."""
-        head, relation, tail = triples.to(self.kge.entity.device).unbind(1)
+        head, relation, tail = triples.to(self.kge.device).unbind(1)
         logits: Tensor = self(relation, head, tail)
         return logits
 

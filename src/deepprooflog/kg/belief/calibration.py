@@ -23,8 +23,8 @@ from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.belief.evidence import Evidence
 from deepprooflog.kg.belief.logistic import example_weights, mean_hessian, newton
 from deepprooflog.kg.data.triple_set import TripleSet
-from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.negatives import uniform_corruptions
+from deepprooflog.kg.kge.triple_model import TripleModel
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Calibration:
 
 
 def calibrate(
-    kge: Kge,
+    kge: TripleModel,
     valid: Int[Tensor, "n 3"],
     known: TripleSet[Tensor],
     *,
@@ -94,7 +94,7 @@ def calibrate(
     """
     if not len(valid):
         raise DataError("there are no validation triples to calibrate on")
-    device = kge.entity.device
+    device = kge.device
     drawn = uniform_corruptions(valid.cpu().long(), kge.entities, negatives, seed).to(device)
     false = drawn[~known.to(device).holds(*drawn.unbind(1))]
     if not len(false):

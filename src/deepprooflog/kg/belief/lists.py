@@ -25,7 +25,7 @@ def believed_lists(
 ) -> Float[Tensor, "lists entities"]:
     """The logits of all entities on one side of some triples."""
     kge, line = belief.kge, belief.calibration
-    head, relation, tail = queries.to(kge.entity.device).unbind(1)
+    head, relation, tail = queries.to(kge.device).unbind(1)
     known, last = (head, tail)[side == "head"], kge.entities - 1
     if side == "tail":
         score = kge.all_tails(head.clamp_max(last), relation)

@@ -6,7 +6,7 @@ found by the names of entities, and the numbers of another graph's entities may 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,14 @@ from deepprooflog.kg.belief.list_weights import ChosenWeights, choose_weights, v
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.triple_set import Side, TripleSet
 from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.kge.given import MODULE, given_prior, kind_of
 from deepprooflog.kg.kge.kge import Kge
-from deepprooflog.kg.kge.options import KgeOptions
-from deepprooflog.kg.kge.table import BY_NAME, make_model
+from deepprooflog.kg.kge.table import BY_NAME
+from deepprooflog.kg.kge.triple_model import ModuleScores, TripleModel
 from deepprooflog.learn.run import checkpoint
+from deepprooflog.learn.run.weights import load_state, save_state, written
 
+NAME = KIND = "prior"
 SHAPE: checkpoint.EntryTypes = {
     "prior": dict, "slope": Tensor, "offset": Tensor, "base_rate": (int, float), "model": str,
     "dimension": int,
@@ -37,7 +40,12 @@ _SAME = "a prior trained on the same graph"
 
 
 def calibrate_belief(
-    kge: Kge, graph: Graph, *, base_rate: float = 0.01, evidence: str = "facts", seed: int = 0
+    kge: TripleModel,
+    graph: Graph,
+    *,
+    base_rate: float = 0.01,
+    evidence: str = "facts",
+    seed: int = 0,
 ) -> Belief:
     """A trained embedding as a belief, calibrated on the validation split.
 
@@ -61,7 +69,7 @@ def belief_by_lists(belief: Belief, graph: Graph, seed: int = 0) -> tuple[Belief
     weighed only where they help; the probability, calibrated on the sum, orders lists as it does.
     """
     kge, relations = belief.kge, len(graph.relations)
-    evidence = evidence_of(graph).to(kge.entity.device)
+    evidence = evidence_of(graph).to(kge.device)
     known = (graph.valid[:, [0, 2]] < kge.entities).all(axis=1)
     with torch.no_grad():
         halves = validation_lists(
@@ -86,20 +94,20 @@ def belief_by_lists(belief: Belief, graph: Graph, seed: int = 0) -> tuple[Belief
 class KgeLists:
     """The scores of every entity by an embedding; those it does not know come last in a list."""
 
-    kge: Kge
+    kge: TripleModel
     entities: int
 
     def __call__(
         self, triples: Int64[np.ndarray, "lists 3"], side: Side
     ) -> Float[Tensor, "1 lists entities"]:
-        head, relation, tail = torch.from_numpy(triples).to(self.kge.entity.device).unbind(1)
+        head, relation, tail = torch.from_numpy(triples).to(self.kge.device).unbind(1)
         tails = side == "tail"
         found = self.kge.all_tails(head, relation) if tails else self.kge.all_heads(relation, tail)
         lowest = found.amin(1, keepdim=True).expand(-1, self.entities - found.shape[1])
         return torch.cat([found, lowest], 1)[None]
 
 
-def as_belief(kge: Kge, lines: Calibration, graph: Graph) -> Belief:
+def as_belief(kge: TripleModel, lines: Calibration, graph: Graph) -> Belief:
     """A calibrated embedding as a belief about a graph that learning leaves alone."""
     weighed = None if lines.facts is None else evidence_of(graph)
     belief = Belief(kge, lines, graph.relations, graph.entities, weighed)
@@ -121,23 +129,37 @@ def known_triples(graph: Graph) -> TripleSet[Tensor]:
     return TripleSet.of(both, entities=len(graph.entities))
 
 
-def save_prior(path: Path, belief: Belief, options: KgeOptions) -> None:
-    """Write a trained and calibrated prior, with the options that its weights depend on."""
+def prior_path(folder: Path) -> Path:
+    """The prior in a run's folder."""
+    return written(folder, NAME)
+
+
+def save_prior(path: Path, belief: Belief) -> None:
+    """Write a trained and calibrated prior, with what its weights depend on."""
     kge, lines = belief.kge, belief.calibration
-    checkpoint.save(
-        path,
-        {
-            "prior": kge.state_dict(), "slope": lines.slope, "offset": lines.offset,
-            "base_rate": lines.base_rate, "facts": lines.facts, "model": options.kind,
-            "dimension": kge.dimension, "entities": kge.entities,
-            **{name: getattr(options, name) for name in kge.weights_depend_on},
-        },
-    )  # fmt: skip
+    own: dict[str, Any] = {"dimension": 0}
+    if isinstance(kge, Kge):
+        names = ("dimension", *kge.weights_depend_on, *kge.kept)
+        own = {name: getattr(kge, name) for name in names}
+    try:
+        save_state(
+            path,
+            KIND,
+            {
+                "prior": kge.state_dict(), "slope": lines.slope, "offset": lines.offset,
+                "base_rate": lines.base_rate, "facts": lines.facts, "model": kind_of(kge)["kind"],
+                "entities": kge.entities, **own,
+            },
+        )  # fmt: skip
+    except ValueError as error:
+        raise DataError(f"the prior cannot be kept: {error}", file=str(path)) from None
 
 
 def read_prior(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
     """What stands in the file of a prior."""
-    state = checkpoint.load(path, SHAPE, device)
+    state = load_state(path, KIND, SHAPE, device)
+    if state["model"] == MODULE:
+        return state
     kind = BY_NAME.get(state["model"])
     if kind is None or not all(type(state.get(n)) in (int, float) for n in kind.weights_depend_on):
         raise DataError("not a prior of a kind that is known here", file=str(path), hint=_SAME)
@@ -145,9 +167,16 @@ def read_prior(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]
 
 
 def load_prior(
-    path: Path, graph: Graph, like: Graph | None = None, device: torch.device | str = "cpu"
+    path: Path,
+    graph: Graph,
+    like: Graph | None = None,
+    device: torch.device | str = "cpu",
+    given: object = None,
 ) -> Belief:
-    """A run's own prior as a belief about a graph; `like` is the graph it was trained on."""
+    """A run's own prior as a belief about a graph; `like` is the graph it was trained on.
+
+    A module of one's own has to be `given` again: the file has its weights, and not its code.
+    """
     state = read_prior(path, device)
     slope, offset, facts = state["slope"], state["offset"], state.get("facts")
     fits = all(
@@ -157,7 +186,29 @@ def load_prior(
     if not fits or slope.dim() != 1 or offset.dim() != 1 or not 0 < state["base_rate"] < 1:
         raise DataError(f"the calibration does not fit {graph.name}", file=str(path), hint=_SAME)
     lines = Calibration(slope, offset, float(state["base_rate"]), facts)
+    if state["model"] == MODULE:
+        module = load_module(state, path, graph, graph if like is None else like, given)
+        return as_belief(module.to(device).eval(), lines, graph)
     return as_belief(load_kge(state, path, graph, like, device), lines, graph)
+
+
+def load_module(
+    state: Mapping[str, Any], path: Path, graph: Graph, like: Graph, given: object
+) -> ModuleScores:
+    """A module that is given, with the weights that a run keeps of it."""
+    if given is None:
+        raise DataError(
+            "the prior is a module of its maker's own, whose code no run keeps", file=str(path),
+            hint="in Python: dpl.load(folder, prior=module)",
+        )  # fmt: skip
+    model = given_prior(given, like)
+    if not isinstance(model, ModuleScores):
+        raise DataError(f"the run's prior is no {type(model).__name__}", file=str(path), hint=_SAME)
+    with checkpoint.fitting(path, "module"):
+        checkpoint.restore_module(model, state["prior"])
+    if graph.entities == like.entities:
+        return model
+    return model.among([like.entity_ids[e] for e in graph.entities if e in like.entity_ids])
 
 
 def load_kge(
@@ -183,24 +234,27 @@ def load_kge(
             file=str(path), hint=_SAME,
         )  # fmt: skip
     try:
-        own = {name: state[name] for name in BY_NAME[state["model"]].weights_depend_on}
-        options = KgeOptions(kind=state["model"], **own)
-        kge = make_model(options, trained, len(graph.relations), state["dimension"])
+        make: Callable[..., Kge] = BY_NAME[state["model"]]
+        names = (*BY_NAME[state["model"]].weights_depend_on, *BY_NAME[state["model"]].kept)
+        own = {name: state[name] for name in names if name in state}
+        kge = make(trained, len(graph.relations), state["dimension"], **own)
         checkpoint.restore_module(kge, state["prior"])
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[-1].strip()
         raise DataError(
             f"the prior does not fit {graph.name}: {reason}", file=str(path), hint=_SAME
         ) from None
-    return _with_rows(kge, options, graph, like).to(device).eval()
+    return _with_rows(kge, make, own, graph, like).to(device).eval()
 
 
-def _with_rows(kge: Kge, options: KgeOptions, graph: Graph, like: Graph | None) -> Kge:
+def _with_rows(
+    kge: Kge, make: Callable[..., Kge], own: Mapping[str, Any], graph: Graph, like: Graph | None
+) -> Kge:
     """The embedding with its rows in the order of the graph's entities."""
     if like is None or graph.entities == like.entities:
         return kge
     rows = [n for e in graph.entities if (n := like.entity_ids.get(e, kge.entities)) < kge.entities]
-    chosen = make_model(options, len(rows), kge.relations, kge.dimension)
+    chosen = make(len(rows), kge.relations, kge.dimension, **own)
     vectors = kge.entity.detach()[torch.tensor(rows, dtype=torch.int64)]
     checkpoint.restore_module(chosen, {**kge.state_dict(), "entity": vectors})
     return chosen

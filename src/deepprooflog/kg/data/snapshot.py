@@ -1,5 +1,8 @@
 """The copy of its graph that a run keeps: names, triples, the rules' text, checksums of the files.
 
+    graph.json           names, rules and files, for people to read
+    graph.safetensors    the triples, as rows of numbers of names, and the lines they stand in
+
 With it a run opens wherever it lies, whether or not the files it was trained on are still there,
 and tells what has changed in them since.
 """
@@ -19,7 +22,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from deepprooflog.data.places import is_file
-from deepprooflog.data.whole import read_file
+from deepprooflog.data.whole import read_file, read_json, sealed_json, write_whole
 from deepprooflog.errors import DataError, ProofLogError
 from deepprooflog.kg.data.folder import read_graph, split_files
 from deepprooflog.kg.data.notice import plural
@@ -28,17 +31,20 @@ from deepprooflog.kg.data.reading import read_text
 from deepprooflog.kg.data.rules import Rules, parse_rules
 from deepprooflog.kg.data.triples import SPLITS, Graph, SplitName, TripleSource
 from deepprooflog.learn.run import checkpoint
+from deepprooflog.learn.run.weights import ENDING, load_state, save_state
 from deepprooflog.syntax.terms import Atom, Float, Str, Term
 
-NAME = "graph.pt"
+NAME, OLD_NAME = "graph.json", "graph.pt"
+KIND = "graph"
 SHAPE: checkpoint.EntryTypes = {
-    "about": str, "train": Tensor, "valid": Tensor, "test": Tensor, "train_lines": Tensor,
+    "train": Tensor, "valid": Tensor, "test": Tensor, "train_lines": Tensor,
     "valid_lines": Tensor, "test_lines": Tensor,
 }  # fmt: skip
 RULES = "rules"
 _KEYS = {"name", "entities", "relations", "sources", "rules", "rules_file", "folder", "files",
          "domains"}  # fmt: skip
 _OF_RDF = "rdf"  # an entry of graphs that were read from RDF alone
+_TRIPLES = "triples"  # the checksum of the file with the triples
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +118,14 @@ def snapshot_of(
     return Snapshot(graph, rules, "" if folder is None else str(folder), files, domains)
 
 
+def snapshot_path(folder: Path) -> Path:
+    """The snapshot in a run's folder: as it is written now, or else as older runs have it."""
+    path, old = folder / NAME, folder / OLD_NAME
+    return old if not path.exists() and old.exists() else path
+
+
 def save_snapshot(path: Path, kept: Snapshot) -> None:
-    """Write a snapshot, sealed."""
+    """Write a snapshot, sealed: JSON for people, and the triples beside it."""
     graph, rules = kept.graph, kept.rules
     about: dict[str, Any] = {
         "name": graph.name, "entities": [_plain(e) for e in graph.entities],
@@ -124,20 +136,29 @@ def save_snapshot(path: Path, kept: Snapshot) -> None:
     }  # fmt: skip
     if graph.rdf is not None:
         about[_OF_RDF] = {"prefixes": graph.rdf.prefixes, "labels": graph.rdf.labels}
-    state: dict[str, Any] = {"about": json.dumps(about)}
+    state: dict[str, Any] = {}
     for name in SPLITS:
         source = graph.sources.get(name)
         lines = np.zeros(0, dtype=np.int64) if source is None else source.lines
         state[name] = torch.from_numpy(graph.split(name).astype(np.int32))
         state[f"{name}_lines"] = torch.from_numpy(lines.astype(np.int32))
-    checkpoint.save(path, state)
+    # Last: where it is, the triples are there.
+    about[_TRIPLES] = save_state(path.with_suffix(ENDING), KIND, state)
+    write_whole(path, sealed_json(about).encode())
 
 
 def read_snapshot(path: Path) -> Snapshot:
     """The snapshot of a run."""
-    state = checkpoint.load(path, SHAPE)
+    if path.name == OLD_NAME:
+        state = checkpoint.load(path, {**SHAPE, "about": str})
+        with checkpoint.fitting(path, "run"):
+            about = json.loads(state["about"])
+    else:
+        about = read_json(path)
+        state = load_state(
+            path.with_suffix(ENDING), KIND, SHAPE, digest=str(about.pop(_TRIPLES, ""))
+        )
     with checkpoint.fitting(path, "run"):
-        about = json.loads(state["about"])
         rdf = about.pop(_OF_RDF, None)
         if about.keys() != _KEYS:
             raise ValueError("other entries")

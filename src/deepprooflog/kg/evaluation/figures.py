@@ -22,6 +22,9 @@ from deepprooflog.kg.evaluation.metrics import (
 )
 from deepprooflog.kg.evaluation.ranking import Ranked, Ranking
 
+RANK_EDGES = (1, 2, 3, 5, 10, 20, 50, 100)
+"""The ends of the ranges in which ranks are counted."""
+
 
 def mrr(ranking: Ranking) -> float:
     """The mean reciprocal rank over all lists, average ties."""
@@ -62,6 +65,7 @@ def figures(
     for side in ranking.sides:
         which = ranked.side == SIDES.index(side)
         result[side] = {**means(rank_of[which]), "auc_pr": auc_pr(ranking, side)}
+    result["ranks"] = rank_counts(rank_of)
     names = np.array(ranking.graph.relations, dtype=object)
     relation = ranked.triples[ranked.query, 1]
     result["relations"] = {
@@ -81,6 +85,18 @@ def figures(
         }
     result["intervals"] = _intervals(ranked, rank_of, resamples, level, seed)
     return result
+
+
+def rank_counts(rank_of: Float64[np.ndarray, " lists"]) -> dict[str, int]:
+    """How many ranks are at most each of `RANK_EDGES` and above the one before; and `more`.
+
+    >>> found = rank_counts(np.array([1.0, 1.5, 2.0, 9.0, 101.0]))
+    >>> {edge: lists for edge, lists in found.items() if lists}
+    {'1': 1, '2': 2, '10': 1, 'more': 1}
+    """
+    place = np.searchsorted(RANK_EDGES, rank_of, side="left")
+    counts = np.bincount(place, minlength=len(RANK_EDGES) + 1).tolist()
+    return dict(zip((*map(str, RANK_EDGES), "more"), counts, strict=True))
 
 
 def strata(

@@ -17,11 +17,11 @@ from torch import Tensor
 from deepprooflog.device import find_device, threads
 from deepprooflog.errors import DataError
 from deepprooflog.kg.belief.believe import Belief
-from deepprooflog.kg.belief.prior import load_prior
+from deepprooflog.kg.belief.prior import load_prior, prior_path
 from deepprooflog.kg.data.domains import Candidates
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.rules import Rules
-from deepprooflog.kg.data.snapshot import NAME, Snapshot
+from deepprooflog.kg.data.snapshot import Snapshot, snapshot_path
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.evaluate import Ranker
 from deepprooflog.kg.evaluation.figures import WATCHED, figures
@@ -32,20 +32,23 @@ from deepprooflog.kg.ground.backward import Grounder
 from deepprooflog.kg.ground.options import GroundedOptions
 from deepprooflog.kg.ground.reasoner import GroundReasoner, make_system
 from deepprooflog.kg.ground.training import train_reasoner
+from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.learn.prior import find_prior
 from deepprooflog.kg.learn.setup import candidates_of, queries_to_rank, splits
 from deepprooflog.kg.model import sources_of_run
 from deepprooflog.kg.prove.answers import Answer, Answers, unknown
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.question import read_question
-from deepprooflog.kg.training import kept_sources, write_result
-from deepprooflog.learn.run import checkpoint
+from deepprooflog.kg.training import kept_sources, tell_rows, tracked_run, write_result
 from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.learn.run.progress import Progress
 from deepprooflog.learn.run.settings import build, settings
+from deepprooflog.learn.run.track import tracked
+from deepprooflog.learn.run.weights import restore_weights, save_weights
 from deepprooflog.score.scorer import Unit
 
 TASK = "groundings"
+SYSTEM_WEIGHTS = "system"
 # Triples grounded together.
 BATCH = 1 << 15
 
@@ -69,7 +72,7 @@ class GroundedModel:
     @torch.no_grad()
     def score(self, triples: Int[Tensor, "triples 3"]) -> Tensor:
         """How probable triples are."""
-        found: Tensor = self.reasoner(triples.to(self.reasoner.belief.kge.entity.device)).value
+        found: Tensor = self.reasoner(triples.to(self.reasoner.belief.kge.device)).value
         return found
 
     def evaluate(
@@ -110,7 +113,7 @@ class GroundedModel:
         ]
         triples = torch.stack(columns, 1)
         with torch.no_grad():
-            scores = self.reasoner(triples.to(self.reasoner.belief.kge.entity.device))
+            scores = self.reasoner(triples.to(self.reasoner.belief.kge.device))
         known = ~unknown(self.graph, triples)
         order = scores.value.cpu().sort(descending=True, stable=True).indices[:top]
         answers = []
@@ -153,8 +156,12 @@ def train_grounded(
 ) -> GroundedModel:
     """Train embedding and system into a run's folder, and rank the test triples."""
     began = time.perf_counter()
-    kept = kept_sources(run.path / NAME, sources)
-    with torch.random.fork_rng(), threads(options.threads):
+    kept = kept_sources(snapshot_path(run.path), sources)
+    with (
+        torch.random.fork_rng(),
+        threads(options.threads),
+        tracked(options.track, tracked_run(options, kept.graph, run.path)) as tracking,
+    ):
         torch.manual_seed(options.seed)
         prior, prior_seconds = find_prior(options, kept.graph, run.path, progress)
         assert prior is not None
@@ -164,9 +171,10 @@ def train_grounded(
         learned = train_reasoner(
             model.reasoner, kept.graph, splits(options, kept.graph, model.candidates)[0],
             options.system, validate=validation(options, model, look), path=run.checkpoint,
-            progress=bar, on_row=run.append, candidates=model.candidates,
+            progress=bar, on_row=tell_rows(run, tracking), candidates=model.candidates,
         )  # fmt: skip
         model.reasoner.eval()
+        save_weights(run.path, SYSTEM_WEIGHTS, model.reasoner)
         about = {
             "recipe": recipe, "task": TASK, "data": kept.graph.name, "seed": options.seed,
             "system": options.system.kind, "width": options.ground.width,
@@ -175,8 +183,10 @@ def train_grounded(
         }  # fmt: skip
         trained = {"prior": prior_seconds, "train": time.perf_counter() - began}
         test = model.evaluate(progress=progress)
+        tracking.test(test.to_dict())
         seconds = {**trained, "total": time.perf_counter() - began}
-    return replace(model, result=write_result(run, options, about, learned, test, seconds))
+    result = write_result(run, options, about, learned, test, seconds, (kept, recipe))
+    return replace(model, result=result)
 
 
 def validation(
@@ -204,12 +214,10 @@ def open_grounded(
     values = settings(GroundedOptions, config, str(run.path / "config.json"), notice=False)
     options = build(GroundedOptions, values if device is None else {**values, "device": device})
     kept, where = sources_of_run(run, options, told=True), find_device(options.device)
-    prior = load_prior(run.path / "prior.pt", kept.graph, kept.graph, where)
+    prior = load_prior(prior_path(run.path), kept.graph, kept.graph, where)
     result = run.read_result() if run.result.exists() else {}
     model = _model(options, kept, prior, result)
-    state = checkpoint.load(run.checkpoint, {"best": dict}, where)
-    with checkpoint.fitting(run.checkpoint):
-        checkpoint.restore_module(model.reasoner, state["best"]["weights"])
+    restore_weights(run.path, SYSTEM_WEIGHTS, model.reasoner, where)
     model.reasoner.eval()
     return model
 
@@ -222,7 +230,13 @@ def _model(
     grounder = Grounder.of(
         graph, kept.rules, width=options.ground.width, depth=options.ground.depth, device=device
     )
-    system = make_system(options.system, grounder, prior.kge.entity.shape[1]).to(device)
+    system = make_system(options.system, grounder, _width(prior)).to(device)
     reasoner = GroundReasoner(copy.deepcopy(prior), system, grounder)
     candidates = candidates_of(options, graph, kept.domains)
     return GroundedModel(options, graph, kept.rules, candidates, reasoner, prior, result or {})
+
+
+def _width(prior: Belief) -> int:
+    """The numbers in an entity's vector."""
+    assert isinstance(prior.kge, Kge)
+    return prior.kge.entity.shape[1]

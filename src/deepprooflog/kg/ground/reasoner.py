@@ -18,7 +18,7 @@ from deepprooflog.kg.ground.options import SystemOptions
 from deepprooflog.kg.ground.system import AtomStates, GroundSystem
 from deepprooflog.kg.ground.table import BY_NAME
 from deepprooflog.kg.ground.tnorms import TNORMS
-from deepprooflog.kg.kge.kge import rows
+from deepprooflog.kg.kge.kge import Kge, rows
 
 
 def make_system(options: SystemOptions, grounder: Grounder, width: int) -> GroundSystem:
@@ -87,6 +87,7 @@ class GroundReasoner(nn.Module):
         if not self.system.size:
             return AtomStates(value, value.new_zeros(len(value), 0))
         kge = self.belief.kge
+        assert isinstance(kge, Kge)
         both = torch.cat([kge.ask_tail(head, relation), rows(kge.entity, tail)], -1)
         return AtomStates(value, self.system.vectors(both))
 

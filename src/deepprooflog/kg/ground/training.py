@@ -50,7 +50,7 @@ def train_reasoner(
     """
     if not len(positives):
         raise DataError("there are no triples to learn from")
-    device = reasoner.belief.kge.entity.device
+    device = reasoner.belief.kge.device
     for parameter in reasoner.belief.parameters():
         parameter.requires_grad_(options.kge_lr > 0)
     groups = [
@@ -95,7 +95,7 @@ class GroundObjective:
         drawn = training_negatives(
             self.graph, own, self.options.negatives, self.options.seed, self.step, self.candidates
         )
-        device = self.reasoner.belief.kge.entity.device
+        device = self.reasoner.belief.kge.device
         triples = torch.from_numpy(np.concatenate([own, drawn.triples])).to(device)
         origin = torch.from_numpy(drawn.positive).to(device)
         scores, many = self.reasoner(triples), len(own)

@@ -11,7 +11,7 @@ A vector of dimension d is one row of 2d numbers: of a complex one, real parts f
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from deepprooflog.errors import ModelError
 from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.kg.kge.triple_model import TripleModel
 
 # Numbers held at once while many triples are scored: 64 MiB of float32 for each intermediate.
 HELD = 1 << 24
@@ -45,11 +46,13 @@ def conjugate(x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]
     return torch.cat([real, -imaginary], -1)
 
 
-class Kge(nn.Module, ABC):
+class Kge(TripleModel):
     """What the embedding models share. Indices are tensors on the model's device."""
 
     weights_depend_on: ClassVar[tuple[str, ...]] = ()
     """Options without which the weights mean something else."""
+    kept: ClassVar[tuple[str, ...]] = ()
+    """What more its constructor is given, by the names of its attributes."""
     regularizers: ClassVar[dict[str, tuple[float, ...]]] = {}
     """Options that a graph may want otherwise, and what to multiply them by to see."""
     carry: ClassVar[Callable[..., Tensor]] = staticmethod(product)
@@ -74,6 +77,10 @@ class Kge(nn.Module, ABC):
     @property
     def entities(self) -> int:
         return len(self.entity)
+
+    @property
+    def device(self) -> torch.device:
+        return self.entity.device
 
     @abstractmethod
     def relation(self, relation: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:

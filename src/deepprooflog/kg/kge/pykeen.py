@@ -14,14 +14,17 @@ from typing import Any
 
 import torch
 from jaxtyping import Complex, Float, Shaped
-from torch import Tensor
+from torch import Tensor, nn
 
 from deepprooflog.errors import DataError, ModelError
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.kge.complex import ComplEx
 from deepprooflog.kg.kge.distmult import DistMult
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.rotate import RotatE
 from deepprooflog.kg.kge.transe import TransE
+from deepprooflog.syntax.terms import Atom
+from deepprooflog.syntax.writer import write_term
 
 # How far from 1 the modulus of a rotation may be: float32 rounding.
 UNIT = 1e-4
@@ -31,14 +34,20 @@ def from_pykeen(
     model: Any,
     factory: Any = None,
     *,
+    graph: Graph | None = None,
     entities: Sequence[str] | None = None,
     relations: Sequence[str] | None = None,
 ) -> Kge:
-    """A PyKEEN model as one of ours.
+    """A PyKEEN model, or the result of a pipeline, as one of ours.
 
-    `factory` is the triples factory it was trained on; with it, rows are brought into the order of
-    `entities` and `relations`. Without these the model keeps PyKEEN's numbers.
+    `factory` is the triples factory it was trained on, which a result has; with it, rows are
+    brought into the order of a `graph`, or of `entities` and `relations`. Without these the model
+    keeps PyKEEN's numbers.
     """
+    if factory is None and not isinstance(model, nn.Module) and hasattr(model, "training"):
+        model, factory = model.model, model.training
+    if graph is not None:
+        entities, relations = graph_labels(graph)
     kind = type(getattr(model, "interaction", None)).__name__
     make = _IMPORTED.get(kind)
     if make is None:
@@ -59,9 +68,9 @@ def from_pykeen(
     entity = _vectors(model.entity_representations, "entity")
     relation = _vectors(model.relation_representations, "relation")
     if entities is not None:
-        entity = entity[_order(factory, "entity_to_id", entities, "entity")]
+        entity = entity[label_rows(factory, "entity_to_id", entities, "entity")]
     if relations is not None:
-        relation = relation[_order(factory, "relation_to_id", relations, "relation")]
+        relation = relation[label_rows(factory, "relation_to_id", relations, "relation")]
     return make(entity, relation)
 
 
@@ -115,12 +124,19 @@ def _vectors(representations: Any, what: str) -> Shaped[Tensor, "n d"]:
     return values
 
 
-def _order(factory: Any, attribute: str, labels: Sequence[str], what: str) -> list[int]:
+def graph_labels(graph: Graph) -> tuple[list[str], list[str]]:
+    """The names of a graph's entities and relations as PyKEEN, which reads text, has them."""
+    names = [e.name if type(e) is Atom else write_term(e) for e in graph.entities]
+    return names, list(graph.relations)
+
+
+def label_rows(factory: Any, attribute: str, labels: Sequence[str], what: str) -> list[int]:
+    """PyKEEN's numbers of some names."""
     ids: Mapping[str, int] | None = getattr(factory, attribute, None)
     if ids is None:
         raise ModelError(
             f"the order of the PyKEEN model's {what} numbers is not known",
-            hint="pass the triples factory it was trained on",
+            hint="pass the triples factory it was trained on: prior=(model, factory)",
         )
     missing = [label for label in labels if label not in ids]
     if missing:

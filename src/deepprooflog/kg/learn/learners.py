@@ -19,7 +19,7 @@ from deepprooflog.kg.learn.exact_learner import train_exact
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.learn.run.folder import RunFolder
-from deepprooflog.learn.run.loop import Learned
+from deepprooflog.learn.run.loop import Learned, Row
 from deepprooflog.learn.run.progress import Progress
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class PolicyLesson:
     validate: Callable[[Prover], float]
     run: RunFolder | None = None
     progress: bool = False
+    on_row: Callable[[Row], object] | None = None
 
     def shared(self, steps: int) -> dict[str, Any]:
         """The arguments that all learners take."""
@@ -45,7 +46,7 @@ class PolicyLesson:
         return {
             "validate": self.validate, "candidates": self.theory.candidates, "progress": bar,
             "path": None if self.run is None else self.run.checkpoint,
-            "on_row": None if self.run is None else self.run.append,
+            "on_row": self.on_row,
         }  # fmt: skip
 
 

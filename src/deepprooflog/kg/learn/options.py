@@ -21,6 +21,7 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triples import SIDES
 from deepprooflog.kg.evaluation.figures import WATCHED
 from deepprooflog.kg.kge import table as kge_models
+from deepprooflog.kg.kge.given import MODULE
 from deepprooflog.kg.kge.options import KgeOptions
 from deepprooflog.kg.learn.exact_options import ExactOptions
 from deepprooflog.kg.learn.learners import LEARNERS
@@ -36,6 +37,7 @@ from deepprooflog.learn.run.options import (
     option,
     section,
 )
+from deepprooflog.learn.run.track import NO_TRACKER, TRACKERS
 from deepprooflog.relational.database import Believe
 from deepprooflog.score.embedding import aggregate, atom_table
 from deepprooflog.score.embedding.vocabulary import ConstantRows
@@ -82,8 +84,8 @@ class PriorOptions(KgeOptions):
     """The embedding that is believed, and how it is trained."""
 
     kind: str = option(
-        "complex", "the embedding's score; none: no prior",
-        choices=(*kge_models.BY_NAME, NO_PRIOR),
+        "complex", "the embedding's score; none: no prior; module: one given in Python",
+        choices=(*kge_models.BY_NAME, NO_PRIOR, MODULE),
     )  # fmt: skip
     steps: int = option(
         0, "of the optimizer; 0: as many as raise validation, with the dimension and regularizer "
@@ -146,6 +148,9 @@ class SharedOptions:
         "auto", "triples to learn from; auto: valid where there is a prior",
         choices=("auto", "train", "valid"),
     )  # fmt: skip
+    track: str = option(
+        NO_TRACKER, "where rows of history and figures are sent", choices=(NO_TRACKER, *TRACKERS)
+    )
     watch: str = option("mrr", "the validation figure that is to be high", choices=tuple(WATCHED))
 
     mine: MiningOptions = section(MiningOptions, "rules that are mined")

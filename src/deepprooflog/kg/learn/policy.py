@@ -16,7 +16,7 @@ from deepprooflog.kg.learn.setup import splits
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.learn.run.folder import RunFolder
-from deepprooflog.learn.run.loop import Learned
+from deepprooflog.learn.run.loop import Learned, Row
 
 # Queries explored to see how large the goal space is.
 GLIMPSE = 64
@@ -55,13 +55,14 @@ def learn_policy(
     learner: str,
     run: RunFolder | None,
     progress: bool,
+    on_row: Callable[[Row], object] | None = None,
 ) -> Learned | None:
-    """Train the prover's policy; the checkpoint and the lines of history go into the run."""
+    """Train the prover's policy; the checkpoint goes into the run, `on_row` gets the history."""
     if learner == "none":
         return None
     positives, look = splits(options, theory.graph, theory.candidates)
     validate = validation(options, theory, look)
-    lesson = PolicyLesson(options, theory, prover, positives, validate, run, progress)
+    lesson = PolicyLesson(options, theory, prover, positives, validate, run, progress, on_row)
     return LEARNERS[learner](lesson)
 
 

@@ -15,16 +15,19 @@ from deepprooflog.kg.belief.prior import (
     calibrate_belief,
     load_kge,
     load_prior,
+    prior_path,
     read_prior,
     save_prior,
 )
 from deepprooflog.kg.data.notice import plural
-from deepprooflog.kg.data.snapshot import NAME, read_snapshot
+from deepprooflog.kg.data.snapshot import read_snapshot, snapshot_path
 from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.kge.given import MODULE
 from deepprooflog.kg.kge.joined import joined
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.table import BY_NAME
 from deepprooflog.kg.kge.training import TrainedKge, train_kge
+from deepprooflog.kg.kge.triple_model import TripleModel
 from deepprooflog.kg.learn.options import NO_PRIOR, PriorOptions, SharedOptions
 from deepprooflog.kg.learn.prior_choice import FIRST, PriorSearch
 from deepprooflog.learn.run.progress import Progress
@@ -33,38 +36,60 @@ _ON_THIS = "train a prior on this graph"
 
 
 def find_prior(
-    options: SharedOptions, graph: Graph, folder: Path | None, progress: bool
+    options: SharedOptions,
+    graph: Graph,
+    folder: Path | None,
+    progress: bool,
+    given: TripleModel | None = None,
 ) -> tuple[Belief | None, float]:
-    """The prior, trained or read; the seconds its training took.
+    """The prior, given, trained or read; the seconds its training took.
 
     A `folder` holds what was trained before, and keeps what is trained now.
     """
     if options.prior.kind == NO_PRIOR:
         return None, 0.0
-    own = None if folder is None else folder / "prior.pt"
+    own = None if folder is None else prior_path(folder)
     if own is not None and own.exists():
         return load_prior(own, graph, graph, find_device(options.device)), 0.0
-    if options.prior.from_run:
-        kge, chosen, seconds = other_prior(options, graph), options.prior, 0.0
+    kge: TripleModel
+    seconds = 0.0
+    if given is not None:
+        kge = given.to(find_device(options.device))
+    elif options.prior.from_run:
+        kge = other_prior(options, graph)
     else:
-        kge, chosen, seconds = train_prior(options, graph, folder, progress)
+        check_trainable(options)
+        kge, seconds = train_prior(options, graph, folder, progress)
     belief = calibrate_belief(
         kge, graph, base_rate=options.belief.base_rate, evidence=options.belief.evidence,
         seed=options.seed,
     )  # fmt: skip
     if folder is not None and own is not None:
-        save_prior(own, belief, chosen)
+        save_prior(own, belief)
         for training in folder.glob("prior-training-*.pt"):
             training.unlink()
     return belief, seconds
 
 
+def check_trainable(options: SharedOptions) -> None:
+    """Refuse a prior that is not there: no option names a module."""
+    if options.prior.kind == MODULE and not options.prior.from_run:
+        raise DataError(
+            "prior=module: a module is given in Python", hint="dpl.kg.train(graph, prior=module)"
+        )
+
+
 def other_prior(options: SharedOptions, graph: Graph) -> Kge:
     """The embedding of the run that `prior.from_run` names, its rows found by entities' names."""
     asked, folder = options.prior, Path(options.prior.from_run)
-    path, device = folder / "prior.pt", find_device(options.device)
+    path, device = prior_path(folder), find_device(options.device)
     state = read_prior(path, device)
     other = asked.steps and state["dimension"] != asked.members * asked.dimension
+    if state["model"] == MODULE:
+        raise DataError(
+            "its prior is a module, whose code no run keeps", file=str(path),
+            hint="dpl.kg.train(graph, prior=module)",
+        )  # fmt: skip
     if state["model"] != asked.kind or other:
         raise DataError(
             f"a prior of kind {state['model']}, dimension {state['dimension']}", file=str(path),
@@ -82,7 +107,7 @@ def other_prior(options: SharedOptions, graph: Graph) -> Kge:
 
 def _names(folder: Path, graph: Graph) -> Graph | None:
     """The graph that another run was trained on, where it kept it: it must know all names."""
-    kept = folder / NAME
+    kept = snapshot_path(folder)
     if not kept.exists():
         warnings.warn(
             f"{folder} keeps no names: that its entities are those of {graph.name} in the same "
@@ -110,7 +135,7 @@ def _names(folder: Path, graph: Graph) -> Graph | None:
 
 def train_prior(
     options: SharedOptions, graph: Graph, folder: Path | None, progress: bool
-) -> tuple[Kge, PriorOptions, float]:
+) -> tuple[Kge, float]:
     """Train the members one after another and join them; an interrupted run goes on."""
     training = _Training(options, graph, folder, progress)
     own, first = options.prior, None
@@ -123,7 +148,7 @@ def train_prior(
     members = [] if first is None else [first]
     for number in range(len(members), own.members):
         members.append(training.member(own, number))
-    return joined(members), own, training.seconds
+    return joined(members), training.seconds
 
 
 class _Training:

@@ -19,12 +19,15 @@ from torch.nn.functional import logsigmoid
 from deepprooflog.kg.data.rdf_names import RdfNames
 from deepprooflog.kg.data.triples import Graph, SplitName
 from deepprooflog.kg.prove.answer_table import answer_html, answer_table, answers_html
-from deepprooflog.kg.prove.labels import labels_in, with_labels
+from deepprooflog.kg.prove.labels import iris_in, labels_in, with_labels
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import TripleQuestion
 from deepprooflog.logic.query import Query
+from deepprooflog.proof.render.jsonld import ProvenanceRecord, exact_number
 from deepprooflog.proof.tree import Proof
+from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Functor, Struct, Var
+from deepprooflog.syntax.writer import write_term
 
 # Entities that the prior adds to the candidates of an open query, for each answer asked for.
 BELIEVED = 10
@@ -85,6 +88,10 @@ class Answer:
 
     def _repr_html_(self) -> str:
         return answer_html(self)
+
+    def to_jsonld(self) -> str:
+        """The triple with its proofs as linked data: JSON-LD in the terms of PROV-O."""
+        return answers_jsonld((self,))
 
     def __str__(self) -> str:
         told = " (a triple of train or valid)" if self.known else ""
@@ -151,6 +158,10 @@ class Answers(Sequence[Answer]):
     def _repr_html_(self) -> str:
         return answers_html(self)
 
+    def to_jsonld(self) -> str:
+        """The answers with their proofs as linked data: JSON-LD in the terms of PROV-O."""
+        return answers_jsonld(self.answers)
+
     def __str__(self) -> str:
         if not self.answers:
             return f"{self.query}: no answer"
@@ -165,6 +176,26 @@ class Answers(Sequence[Answer]):
             for row in rows
         ]
         return "\n".join(lines)
+
+
+def answers_jsonld(answers: Sequence[Answer]) -> str:
+    """Answers in one document: a statement each, with its probability and what it rests on."""
+    record = ProvenanceRecord()
+    for one in answers:
+        text = write_term(read_term(one.triple, end_optional=True).term)
+        iris = {} if one.rdf is None else iris_in((text,), one.rdf)
+        own = record.statement(text, iris, one.labels)
+        own["@type"].append("dpl:Answer")
+        own["dpl:known"] = one.known
+        for key, value in (
+            ("probability", one.probability), ("upper", one.upper), ("byProof", one.by_proof),
+            ("prior", one.prior),
+        ):  # fmt: skip
+            if value is not None:
+                own[f"dpl:{key}"] = exact_number(value)
+        for proof in one.proofs:
+            record.add(proof)
+    return record.text()
 
 
 def from_rdf(answers: Answers, rdf: RdfNames) -> Answers:
@@ -317,7 +348,7 @@ def weighed_facts(
     """The facts about a triple's entities that the prior weighs, and how much each counts."""
     if prover.belief is None:
         return None
-    head, relation, tail = triple.to(prover.belief.kge.entity.device).unbind(1)
+    head, relation, tail = triple.to(prover.belief.kge.device).unbind(1)
     with torch.no_grad():
         found = prover.belief.weighed(relation, head, tail)
     if found is None:

@@ -86,7 +86,7 @@ def _weights(prover: Prover) -> Weigh:
 
 def _believed(belief: Belief, choice: Choice) -> float:
     relation, head, tail = (
-        torch.tensor([belief.number(place, term)], device=belief.kge.entity.device)
+        torch.tensor([belief.number(place, term)], device=belief.kge.device)
         for place, term in enumerate(choice.inputs)
     )
     with torch.no_grad():

@@ -17,8 +17,9 @@ from deepprooflog.kg.walk.model import WalkModel
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.prover import WalkProver, WeighedLists
 from deepprooflog.learn.run import checkpoint
+from deepprooflog.learn.run.weights import ENDING, MODEL, load_state, save_state
 
-NAME = "walks.pt"
+KIND = "walks"
 SHAPE: checkpoint.EntryTypes = {"weights": dict, "weighed": dict, "without_prior": dict}
 _WEIGHED: checkpoint.EntryTypes = {
     "names": list, "used": list, "of_scores": Tensor, "of_facts": (Tensor, type(None)),
@@ -26,10 +27,16 @@ _WEIGHED: checkpoint.EntryTypes = {
 }  # fmt: skip
 
 
+def walks_path(folder: Path) -> Path:
+    """The walks in a run's folder; older runs have them under their own name."""
+    path, old = folder / (MODEL + ENDING), folder / "walks.pt"
+    return old if not path.exists() and old.exists() else path
+
+
 def save_walks(path: Path, walks: WalkProver) -> None:
     """Write what answering needs beside the graph and the prior."""
     assert walks.weighed is not None and walks.without_prior is not None
-    checkpoint.save(path, {
+    save_state(path, KIND, {
         "weights": walks.model.state_dict(), "weighed": _state(walks.weighed),
         "without_prior": _state(walks.without_prior),
     })  # fmt: skip
@@ -40,7 +47,7 @@ def load_walks(
     device: torch.device | str = "cpu",
 ) -> WalkProver:  # fmt: skip
     """The walks of a run, about the graph that they were trained on."""
-    state = checkpoint.load(path, SHAPE, device)
+    state = load_state(path, KIND, SHAPE, device)
     model = WalkModel(graph.relations, options).to(device)
     with checkpoint.fitting(path):
         checkpoint.restore_module(model, state["weights"])

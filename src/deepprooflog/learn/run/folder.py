@@ -1,15 +1,19 @@
 """Run folders: what a training run leaves behind, and what may be trained into.
 
     config.json      the recipe's name, its task and every option
-    graph.pt         of a graph: names, triples and rules as they were when the run began
+    graph.json, graph.safetensors    names and rules, and triples, as they were when it began
+    prior.safetensors                of a graph: the embedding that is believed, calibrated
+    model.safetensors                the weights that answer
     metrics.jsonl    a line for each epoch
-    checkpoint.pt    the last state and the best weights
-    walks.pt         of walks: the weights that answer, and how their lists are weighed
+    checkpoint.pt    the last state and the best weights, to go on with training
     curves.svg       loss and accuracy over the epochs
     result.json      the test figures and the seconds, when the run is done
+    README.md        what it is, for people and hubs
 
-Files are replaced whole: an interrupted run leaves what was there before. What a run is read from,
-all but the metrics and curves, has a checksum.
+Files are replaced whole: an interrupted run leaves what was there before. What a run is read from
+has a checksum. The checkpoint is torch's own format and no part of what answers: a finished run is
+asked and tested without it. Older runs have `graph.pt`, `prior.pt` and `walks.pt`, which are read
+as they are.
 """
 
 from __future__ import annotations
@@ -28,9 +32,9 @@ from typing import Any
 from deepprooflog.data.whole import (
     PART,
     cannot_write,
+    read_json,
     sealed_json,
     sweep,
-    unsealed_json,
     write_whole,
 )
 from deepprooflog.errors import DataError
@@ -117,8 +121,13 @@ def _is_at(number: int, path: Path) -> bool:
 
 
 CONFIG = {"recipe": str, "task": str, "options": dict}
-LEARNED = ("checkpoint.pt", "walks.pt", "prior.pt", "prior-training-*.pt", "result.json")
-BESIDE = ("config.json", "graph.pt", "metrics.jsonl", "curves.svg")
+LEARNED = (
+    "checkpoint.pt", "model.safetensors", "prior.safetensors", "prior-training-*.pt",
+    "result.json", "walks.pt", "prior.pt",
+)  # fmt: skip
+BESIDE = (
+    "config.json", "graph.json", "graph.safetensors", "graph.pt", "metrics.jsonl", "curves.svg",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -143,7 +152,7 @@ class RunFolder:
     def config(self) -> dict[str, Any]:
         """What was trained."""
         path = self.path / "config.json"
-        value = _json(path)
+        value = read_json(path)
         whole = value.keys() == CONFIG.keys()
         if not whole or not all(isinstance(value[key], kind) for key, kind in CONFIG.items()):
             raise DataError("not a run's configuration", file=str(path))
@@ -151,7 +160,7 @@ class RunFolder:
 
     def read_result(self) -> dict[str, Any]:
         """The test figures of a finished run."""
-        return _json(self.result)
+        return read_json(self.result)
 
     def append(self, row: Mapping[str, object]) -> None:
         """Add a line to the metrics."""
@@ -249,19 +258,3 @@ def is_run(path: Path) -> bool:
         return (path / "config.json").is_file()
     except OSError:  # a name that no file can have
         return False
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = unsealed_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"cannot be read: {error}", file=str(path)) from None
-    if found is None:
-        raise DataError(
-            "the file is damaged or was edited: its checksum is not that of its contents",
-            file=str(path), hint="train into another folder",
-        )  # fmt: skip
-    value, checked = found
-    if not checked:
-        warnings.warn(f"{path} has no checksum: whether it is damaged is not seen", stacklevel=3)
-    return value

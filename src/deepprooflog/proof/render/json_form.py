@@ -5,6 +5,7 @@
      "probability": number,            of this derivation; 0 where it is below the smallest float
      "log_probability": number|null,   its natural logarithm; null stands for log 0
      "labels": {name: text},           what people call names, where that is known
+     "iris": {name: text},             what they stand for on the web, where that is known
      "nodes": [                        the steps in preorder
        {"id": n,                       the step's index: 0, 1, 2, …
         "parent": n|null,              the step whose clause brought this atom; null: the query
@@ -50,8 +51,8 @@ def to_dict(proof: Proof) -> dict[str, Any]:
         for index, node in enumerate(proof.nodes)
     ]
     head = {"query": proof.query, "bindings": dict(proof.bindings), **_weight(proof.log_prob)}
-    labels = {"labels": dict(proof.labels)} if proof.labels else {}
-    return {**head, **labels, "nodes": steps}
+    told = {"labels": dict(proof.labels), "iris": dict(proof.iris)}
+    return {**head, **{key: names for key, names in told.items() if names}, "nodes": steps}
 
 
 def to_json(proof: Proof) -> str:
@@ -96,10 +97,14 @@ def from_json(text: str) -> Proof:
     if not all(isinstance(value, str) for value in bindings.values()):
         raise ProofLogError("the proof's bindings are not all text")
     query = _get(record, "query", str, "the proof")
-    labels = _get(record, "labels", dict, "the proof") if "labels" in record else {}
-    if not all(isinstance(value, str) for value in labels.values()):
-        raise ProofLogError("the proof's labels are not all text")
-    return Proof(query, bindings, _log(record, "the proof"), tuple(nodes), labels=labels)
+    told: dict[str, dict[str, str]] = {}
+    for key in ("labels", "iris"):
+        told[key] = _get(record, key, dict, "the proof") if key in record else {}
+        if not all(isinstance(value, str) for value in told[key].values()):
+            raise ProofLogError(f"the proof's {key} are not all text")
+    labels, iris = told["labels"], told["iris"]
+    log = _log(record, "the proof")
+    return Proof(query, bindings, log, tuple(nodes), labels=labels, iris=iris)
 
 
 def _dump(value: object) -> str:

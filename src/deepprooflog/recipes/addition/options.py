@@ -18,6 +18,7 @@ from deepprooflog.learn.run.options import (
     section,
 )
 from deepprooflog.learn.run.settings import build, settings
+from deepprooflog.learn.run.track import NO_TRACKER, TRACKERS
 from deepprooflog.recipes.recipe import NOT_OPTIONS, Recipe
 
 
@@ -90,6 +91,9 @@ class AdditionOptions:
     )
     threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0, at_most=MOST_THREADS)
     device: str = option("auto", "where to train", choices=DEVICES)
+    track: str = option(
+        NO_TRACKER, "where rows of history and figures are sent", choices=(NO_TRACKER, *TRACKERS)
+    )
 
     training: TrainingOptions = section(TrainingOptions, "how the network is trained")
     augment: AugmentOptions = section(

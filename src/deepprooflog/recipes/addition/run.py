@@ -6,13 +6,18 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from deepprooflog.device import threads
-from deepprooflog.learn.run import checkpoint
+from deepprooflog.kg.data.notice import plural
+from deepprooflog.learn.run.card import ModelCard, training_command, write_card
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.learn.run.progress import Progress
+from deepprooflog.learn.run.settings import values_of
+from deepprooflog.learn.run.track import TrackedRun, tracked
+from deepprooflog.learn.run.weights import restore_weights, save_weights
 from deepprooflog.model import Model
 from deepprooflog.recipes.addition.options import AdditionOptions, resolve
 from deepprooflog.recipes.addition.sums import Accuracy, accuracy
@@ -35,8 +40,9 @@ from deepprooflog.recipes.addition.training import Training, TrainingTask, best_
 from deepprooflog.recipes.begin import begin
 from deepprooflog.recipes.recipe import read_recipe
 
+NETWORK_WEIGHTS = "networks"
 # What a resumed run may be given anew: where it runs, not what it computes.
-PLACES = ("device", "data", "threads")
+PLACES = ("device", "data", "threads", "track")
 
 
 def train(
@@ -61,7 +67,12 @@ def _train(
 ) -> dict[str, object]:
     began = time.perf_counter()
     device = device_of(options)
-    with torch.random.fork_rng(), threads(options.threads):
+    told = TrackedRun(run.path.absolute().name, values_of(options), run.path)
+    with (
+        torch.random.fork_rng(),
+        threads(options.threads),
+        tracked(options.track, told) as tracking,
+    ):
         torch.manual_seed(options.seed)
         task = prepare(options, device)
         compiled_in = time.perf_counter() - began
@@ -81,8 +92,10 @@ def _train(
             losses = best_start(lesson, plan, options.trials.count, trial)
         bar = Progress(training.loop.steps)
         bar.live = bar.live and progress
-        trained = training.train(bar)
-    found = _test(task.model, options)
+        trained = training.train(bar, tracking.row)
+        save_weights(run.path, NETWORK_WEIGHTS, task.model)
+        found = _test(task.model, options)
+        tracking.test(asdict(found))
     seconds = {
         "prepare": round(compiled_in, 3),
         "train": round(trained.seconds, 3),
@@ -94,8 +107,24 @@ def _train(
         "best_epoch": trained.best_epoch, "tries": losses, "seconds": seconds,
         "device": str(device), "torch": torch.__version__,
     }  # fmt: skip
+    write_card(run, _card(options, result))
     run.write_json("result.json", result)
     return result
+
+
+def _card(options: AdditionOptions, result: Mapping[str, Any]) -> ModelCard:
+    """What the run's README.md says."""
+    shown = ("sum_accuracy", "sum_accuracy_regrouped", "digit_accuracy")
+    about = (
+        f"Adds two numbers of {plural(options.n, 'digit')} that are given as pictures, by a logic "
+        "program whose digits a network reads; it learned from sums alone."
+    )
+    return ModelCard(
+        f"addition of {options.data}", [about], "image-classification", options.data,
+        training_command(str(result["recipe"]), options),
+        {"test": {key: float(result[key]) for key in shown}},
+        f"{result['test_sums']:,} test sums.", ["pip install deepprooflog", "dprl evaluate FOLDER"],
+    )  # fmt: skip
 
 
 def _check(options: AdditionOptions) -> None:
@@ -116,11 +145,9 @@ def trained(
     kept = run.config()
     places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
     options = resolve(read_recipe(kept["recipe"]), places, kept["options"])
-    state = checkpoint.load(run.checkpoint, {"best": dict}, device_of(options))
     shape = pictures(options.data)[1].images.shape[1:]
     model = Model(program(), networks={"lenet": classifier(options, shape)})
-    with checkpoint.fitting(run.checkpoint, "model"):
-        checkpoint.restore_module(model, state["best"]["weights"])
+    restore_weights(run.path, NETWORK_WEIGHTS, model, device_of(options), "model")
     return model.to(device_of(options)), options
 
 

@@ -16,7 +16,7 @@ from deepprooflog.learn.run.average import Average
 from deepprooflog.learn.run.curves import curves
 from deepprooflog.learn.run.descent import Descent, rate
 from deepprooflog.learn.run.folder import RunFolder
-from deepprooflog.learn.run.loop import Loop
+from deepprooflog.learn.run.loop import Loop, Row
 from deepprooflog.learn.run.minibatch import Objective
 from deepprooflog.learn.run.progress import Progress
 from deepprooflog.model import Model
@@ -90,9 +90,18 @@ class Training:
         self.loop.resume()
         self.run.write_metrics(self.loop.history)
 
-    def train(self, progress: Progress) -> Trained:
-        """Run the epochs that are left; a signal ends them, saved, after the step in hand."""
-        learned = self.loop.run(progress, self.run.append)
+    def train(self, progress: Progress, on_row: Callable[[Row], object] | None = None) -> Trained:
+        """Run the epochs that are left; a signal ends them, saved, after the step in hand.
+
+        Each row of history goes into the run, and then to `on_row`.
+        """
+
+        def told(row: Row) -> None:
+            self.run.append(row)
+            if on_row is not None:
+                on_row(row)
+
+        learned = self.loop.run(progress, told)
         self.run.write("curves.svg", curves(panels(learned.history)))
         epochs, best = learned.steps // self.size, learned.best_step // self.size
         return Trained(epochs, best, learned.seconds, learned.history)
