@@ -118,7 +118,7 @@ def test_random_graphs_against_joins_of_frames(seed: int, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "name", ["family", "umls", "countries_s1", "grail/fb237_v1", "wn18rr_standard"]
+    "name", ["family", "umls", "countries_s1", "grail/fb237_v1", "grail/WN18RR_v2"]
 )
 def test_public_graphs_against_joins_of_frames(name: str, data_dir: Path) -> None:
     compare(check_graph(data_dir / "kg" / name), counted(data_dir / "kg" / name))
