@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deepprooflog.data.digits import mnist, read_idx
-from deepprooflog.data.places import MNIST
+from deepprooflog.data.sources import MNIST
 from deepprooflog.errors import DataError
 
 MATRIX = bytes([0, 0, 8, 2]) + struct.pack(">2I", 2, 3) + bytes([1, 2, 3, 4, 5, 255])

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from deepprooflog.data import fetch as fetching
+from deepprooflog.data import download as fetching
 from deepprooflog.data.fetch import fault, fetch
-from deepprooflog.data.places import MNIST, DataSource, File, find
+from deepprooflog.data.places import find
+from deepprooflog.data.sources import MNIST, SOURCES, DataSource, File
 from deepprooflog.errors import DataError
 
 BODY = b"forty-two"
@@ -61,7 +62,7 @@ def test_what_is_missing_is_said_and_not_fetched(
     text = str(found.value)
     assert str(nowhere / "data" / "mnist") in text
     assert str(nowhere / "cache" / "deepprooflog" / "mnist") in text
-    assert "python -m deepprooflog.data mnist" in text
+    assert "dprl data get mnist" in text
 
 
 def test_fetching(nowhere: Path) -> None:
@@ -89,9 +90,29 @@ def test_a_wrong_checksum_leaves_no_file(nowhere: Path) -> None:
     assert fault(b"no gzip", File("a.gz", "")) is not None
 
 
-def test_checksums_of_mnist(data_dir: Path) -> None:
-    for file in MNIST.files:
-        assert fault((data_dir / "mnist" / file.name).read_bytes(), file) is None
+@pytest.mark.parametrize("source", [s for s in SOURCES.values() if s.urls], ids=lambda s: s.name)
+def test_checksums_of_the_files_at_hand(source: DataSource, data_dir: Path) -> None:
+    """The table's checksums, counts of triples and sizes are those of the published files."""
+    for file in source.files:
+        path = data_dir / source.where / file.name
+        path = path if path.exists() else path.with_name(path.name + ".gz")
+        body = path.read_bytes()
+        body = gzip.decompress(body) if path.suffix == ".gz" else body
+        assert file.fault(body) is None
+        assert len(body) == file.size
+        if file.rows is not None:
+            assert len([line for line in body.split(b"\n") if line.strip()]) == file.rows
+            damaged = body.replace(b"0", b"1", 1) if b"0" in body else body.replace(b"a", b"b", 1)
+            assert "not " + file.lines_sha256 in str(file.fault(damaged))
+
+
+def test_every_address_is_https_and_every_fetched_file_has_a_checksum() -> None:
+    for source in SOURCES.values():
+        addresses = [*source.urls, *(archive.url for archive in source.archives)]
+        assert all(url.startswith("https://") for url in addresses)
+        assert bool(source.hint) != bool(addresses)
+        if addresses:
+            assert all(len(file.md5) == 32 or len(file.lines_sha256) == 64 for file in source.files)
 
 
 def test_any_failure_of_one_address_is_the_next_ones_turn(
@@ -103,7 +124,7 @@ def test_any_failure_of_one_address_is_the_next_ones_turn(
     whole = urllib.request.urlopen
     calls = []
 
-    def broken(url: str, timeout: float) -> object:
+    def broken(url: urllib.request.Request, timeout: float) -> object:
         calls.append(timeout)
         if len(calls) <= 3:
             raise [IncompleteRead(b"x"), ValueError("odd"), AssertionError("bug")][len(calls) - 1]
@@ -122,9 +143,13 @@ def test_any_failure_of_one_address_is_the_next_ones_turn(
 def test_downloads_are_bounded(
     limit: str, value: float, message: str, nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Too much is thrown away; what was merely slow is kept, to go on from."""
     (nowhere / "served").mkdir()
     (nowhere / "served" / "a.gz").write_bytes(PACKED)
     monkeypatch.setattr(fetching, limit, value)
     with pytest.raises(DataError, match=message):
         fetch(source(nowhere / "served"), say=lambda _: None)
-    assert list((nowhere / "cache/deepprooflog/things").iterdir()) == []
+    folder = nowhere / "cache/deepprooflog/things"
+    assert not (folder / "a.gz").exists()
+    kept = sum(path.stat().st_size for path in folder.glob("*.download.part"))
+    assert kept == (0 if limit == "BYTES_AT_MOST" else len(PACKED))

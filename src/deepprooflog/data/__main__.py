@@ -1,4 +1,4 @@
-"""`python -m deepprooflog.data mnist` fetches a public data set into the user's cache."""
+"""`python -m deepprooflog.data mnist`: `dprl data get mnist` by another name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 
 from deepprooflog.data.fetch import fetch
-from deepprooflog.data.places import SOURCES
+from deepprooflog.data.sources import SOURCES
 from deepprooflog.errors import ProofLogError
 from deepprooflog.terminal import Screen
 
@@ -21,6 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("name", choices=sorted(SOURCES), help="the data set")
     arguments = parser.parse_args(argv)
     with redirect_stdout(Screen(sys.stdout)), redirect_stderr(Screen(sys.stderr)):
+        print(f"note: the command is dprl data get {arguments.name}", file=sys.stderr)
         try:
             print(fetch(SOURCES[arguments.name]))
         except ProofLogError as error:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepprooflog.data.places import MNIST, find
+from deepprooflog.data.places import find
+from deepprooflog.data.sources import MNIST
 from deepprooflog.errors import DataError
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import calibrate_belief as calibrate
+from deepprooflog.kg.checking.check import GraphCheck
+from deepprooflog.kg.checking.check import check_graph as check
 from deepprooflog.kg.data.load import load_graph as load
 from deepprooflog.kg.data.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.data.triples import Graph
@@ -46,6 +48,7 @@ __all__ = [
     "ExactOptions",
     "Figures",
     "Graph",
+    "GraphCheck",
     "GraphModel",
     "GraphOptions",
     "KgeOptions",
@@ -54,6 +57,7 @@ __all__ = [
     "RuleTable",
     "Rules",
     "calibrate",
+    "check",
     "figures",
     "from_pykeen",
     "load",

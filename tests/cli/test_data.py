@@ -1,0 +1,78 @@
+"""`dprl data list` and `get`: what is here, what can be fetched, and what to do offline."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from deepprooflog.cli import main
+from deepprooflog.data.__main__ import main as old_main
+from deepprooflog.data.sources import SOURCES
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No data at all, and no network."""
+    monkeypatch.setenv("DEEPPROOFLOG_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("sys.platform", "linux")
+
+    def offline(*_: object, **__: object) -> None:
+        raise OSError("Network is unreachable")
+
+    monkeypatch.setattr(urllib.request, "urlopen", offline)
+    return tmp_path
+
+
+def test_the_list(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "list", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["sets"]}
+    assert rows.keys() == SOURCES.keys()
+    assert all(row["there"] is None for row in rows.values())
+    assert rows["wn18rr_standard"]["triples"] == [86_835, 3_034, 3_134]
+    assert main(["data", "list"]) == 0
+    text = capsys.readouterr().out
+    assert "dprl data get wn18rr_standard" in text
+    assert text.count("to be put there by hand") == 3
+
+
+def test_what_is_here_is_found_by_its_checksums(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["data", "list", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["sets"]
+    assert {row["there"] for row in rows} == {str(data_dir / row["folder"]) for row in rows}
+    assert main(["data", "get", "grail", "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)["sets"]
+    assert len(done) == 8
+    assert done[0]["folder"] == str(data_dir / "kg/grail/WN18RR_v1")
+
+
+@pytest.mark.parametrize("name", ["countries_s1", "family"])
+def test_offline_it_says_what_to_put_where(
+    name: str, nowhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["data", "get", name]) == 2
+    told = capsys.readouterr().err
+    folder = nowhere / "cache/deepprooflog/kg" / name
+    files = "train.txt, valid.txt, test.txt"
+    assert f"put {files} into {folder} by hand, or into kg/{name} below the folder" in told
+    assert ("Network is unreachable" in told) == (name == "countries_s1")
+    assert ("Traceback" in told) is False
+
+
+def test_a_name_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "get", "wn18rr_standart"]) == 2
+    assert "did you mean wn18rr_standard?" in capsys.readouterr().err
+    assert main(["data", "get", "grail", "--to", "x"]) == 2
+    assert "8 data sets" in capsys.readouterr().err
+
+
+def test_the_old_name(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert old_main(["countries_s1"]) == 2
+    told = capsys.readouterr().err
+    assert "note: the command is dprl data get countries_s1" in told
+    assert "could not be fetched" in told
