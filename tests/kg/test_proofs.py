@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Literal
 
 import pytest
 import torch
@@ -169,3 +170,31 @@ def test_graphs_people_use(name: str, request: pytest.FixtureRequest) -> None:
             assert proof.check()
             facts = [node.place for node in proof.nodes if node.kind == "fact"]
             assert facts and all(place and "train" in place for place in facts)
+
+
+def test_a_batch_has_the_proofs_that_each_triple_has_alone() -> None:
+    """One exploration for all of them; with those by clauses first, all, or without belief."""
+    graph = graph_of(TRIPLES)
+    prover, program = prover_of(graph, parse_rules(RULES))
+    triples = every_triple(graph)[::11]
+    mass, search = prover.weigh_and_search(triples)
+    assert search is not None
+    assert torch.equal(mass.success, prover(triples).success.detach())
+    modes: tuple[bool | Literal["last"], ...] = (True, False, "last")
+    for number, triple in enumerate(triples.tolist()):
+        query = program.query(graph.text(triple))
+        for believing in modes:
+            alone = prover.proofs(triple, 4, believing=believing)
+            found = search.proofs(program, query, number, 4, believing)
+            # Embedded in another batch, the last digit of a weight may differ.
+            assert [[n.atom for n in p.nodes] for p in found] == [
+                [n.atom for n in p.nodes] for p in alone
+            ]
+            assert [p.log_prob for p in found] == pytest.approx([p.log_prob for p in alone])
+
+
+def test_a_batch_that_limits_cut_is_proved_one_by_one() -> None:
+    graph = graph_of(TRIPLES)
+    prover, _ = prover_of(graph, parse_rules(RULES))
+    short = Prover(prover.database, prover.policy, prover.belief, ExploreLimits(depth=1))
+    assert short.weigh_and_search(every_triple(graph)[::11])[1] is None

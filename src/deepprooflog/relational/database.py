@@ -168,7 +168,7 @@ class Database:
         bound = self._bound()
         if self._index is None or not bound <= self._index.bound:
             counts = len(self.symbols.predicates), len(self.symbols.constants)
-            self._index = build_index(self.facts, bound, *counts)
+            self._index = build_index(self.facts, bound, *counts, before=self._index)
 
     def _bound(self) -> set[Bound]:
         """Which arguments calls have bound, for each arity that facts have."""

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from deepprooflog.kg.data.rdf_names import RdfNames
 from deepprooflog.kg.data.triples import Graph, SplitName
 from deepprooflog.kg.prove.labels import labels_in, with_labels
+from deepprooflog.kg.prove.proofs import ProofSearch
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import TripleQuestion
 from deepprooflog.logic.query import Query
@@ -258,8 +259,7 @@ def scored(
     """The most probable of some triples with their proofs."""
     if not len(triples):
         return []
-    with torch.no_grad():
-        mass = prover(triples.to(prover.device))
+    mass, search = prover.weigh_and_search(triples.to(prover.device))
     order = mass.success.cpu().sort(descending=True, stable=True).indices[:top]
     known = ~unknown(graph, triples)
     prior = (
@@ -281,19 +281,27 @@ def scored(
                 prior=None if prior is None else float(prior[place]),
                 evidence=weighed_facts(prover, graph, triples[place : place + 1]),
                 known=bool(known[place]),
-                proofs=tuple(prover.proofs(row.tolist(), proofs, believing="last"))
-                if proofs
-                else (),
+                proofs=tuple(_proofs(prover, graph, search, row.tolist(), place, proofs)),
             )
         )
     return result
 
 
-def _believed(prover: Prover, triples: Int[Tensor, "n 3"]) -> Float[Tensor, " n"] | None:
-    """The calibrated probabilities of triples by the prior alone."""
-    if prover.belief is None:
-        return None
-    return logsigmoid(prover.belief.of_triples(triples)).exp().cpu()
+def _proofs(
+    prover: Prover,
+    graph: Graph,
+    search: ProofSearch | None,
+    triple: list[int],
+    number: int,
+    count: int,
+) -> list[Proof]:
+    """The best proofs of a triple, query `number` of a search, those by clauses first."""
+    if not count:
+        return []
+    if search is None:
+        return prover.proofs(triple, count, believing="last")
+    query = Query((graph.term(triple),))
+    return search.proofs(prover.program, query, number, count, "last")
 
 
 def weighed_facts(

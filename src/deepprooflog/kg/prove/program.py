@@ -132,10 +132,10 @@ def rules_of(database: Database, rules: Iterable[Rule]) -> tuple[Rule | None, ..
 
 def fact_columns(graph: Graph) -> dict[int, Int[Tensor, "facts 2"]]:
     """The training triples of each relation that has some: heads and tails in file order."""
-    rows = graph.train[np.argsort(graph.train[:, 1], kind="stable")]
-    begin = np.searchsorted(rows[:, 1], np.arange(len(graph.relations) + 1))
+    order, begin = graph.by_relation
+    rows = np.stack([graph.train[:, 0][order], graph.train[:, 2][order]], 1)
     return {
-        number: torch.from_numpy(rows[begin[number] : begin[number + 1]][:, [0, 2]])
+        number: torch.from_numpy(rows[begin[number] : begin[number + 1]])
         for number in range(len(graph.relations))
         if begin[number] < begin[number + 1]
     }

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from deepprooflog.errors import ModelError
 from deepprooflog.kg.belief.believe import Belief
-from deepprooflog.kg.prove.proofs import best_proofs, program_with_facts
+from deepprooflog.kg.prove.proofs import ProofSearch, program_with_facts
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.proof.tree import Proof
@@ -177,16 +177,22 @@ class Prover(nn.Module):
             fact = asked.atoms[0]
             assert isinstance(fact, Struct)
             program = program.without(fact)
+        search = ProofSearch.of(self.database, layers, *self.log_weights(layers))
+        return search.proofs(program, query, 0, n, believing)
+
+    @torch.no_grad()
+    def weigh_and_search(self, triples: Int[Tensor, "n 3"]) -> tuple[Mass, ProofSearch | None]:
+        """The masses of some triples, and the search for their proofs over the same goals.
+
+        Where limits cut the goals of the batch, what is left open may have room when a triple is
+        asked for alone: then there is no search, and `proofs` proves each triple by itself.
+        """
+        layers = self.explore(self.goals(triples))
         weights, neural = self.log_weights(layers)
-        if neural is None or believing is True:
-            return best_proofs(self.database, program, query, layers, weights, n)
-        pairs = zip(weights, neural, strict=True)
-        plain = [log.masked_fill(by_belief, -torch.inf) for log, by_belief in pairs]
-        found = best_proofs(self.database, program, query, layers, plain, n)
-        if believing is False or len(found) == n:
-            return found
-        rest = best_proofs(self.database, program, query, layers, weights, n)
-        return [*found, *(proof for proof in rest if proof not in found)][:n]
+        mass = masses(layers, weights, neural)
+        if layers.cut:
+            return mass, None
+        return mass, ProofSearch.of(self.database, layers, weights, neural)
 
     def _with_belief(
         self,

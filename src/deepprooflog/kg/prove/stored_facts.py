@@ -85,9 +85,7 @@ def stored_facts(graph: Graph) -> list[StoredFacts]:
     >>> knows.numbers([None, knows.graph.entities[1]]), knows.row(1)
     ([0, 1], ((Atom('cy'), Atom('bob')), 1))
     """
-    relation = graph.train[:, 1]
-    order = np.argsort(relation, kind="stable")
-    begin = np.searchsorted(relation[order], np.arange(len(graph.relations) + 1)).tolist()
+    order, begin = graph.by_relation
     return [
         StoredFacts(graph, order[begin[number] : begin[number + 1]])
         for number in range(len(graph.relations))
