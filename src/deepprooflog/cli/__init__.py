@@ -22,7 +22,7 @@ from deepprooflog.terminal import Screen, visible
 # Each is a module beside this one.
 COMMANDS = (
     "prob", "answers", "solve", "prove", "mine", "train", "evaluate", "rules", "query", "explain",
-    "demo",
+    "add", "demo",
 )  # fmt: skip
 
 EPILOG = """\

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,11 +16,12 @@ from deepprooflog.device import find_device
 from deepprooflog.errors import DataError, ModelError, Notice
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import as_belief, belief_by_lists, load_prior, save_prior
+from deepprooflog.kg.data.fact_changes import FactLike, changed_graph, read_changes
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.rules import Rules
 from deepprooflog.kg.data.snapshot import NAME, Snapshot, read_snapshot, save_snapshot
-from deepprooflog.kg.data.triples import Graph, binary_atom, did_you_mean
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import Figures
@@ -50,12 +51,8 @@ from deepprooflog.kg.walk.saved import load_walks, save_walks
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.folder import RunFolder, create, open_run
 from deepprooflog.learn.run.settings import as_tables, build, settings
-from deepprooflog.syntax.reader import read_term
-from deepprooflog.syntax.terms import Atom, Term
 
 TASK = "kg"
-FactLike: TypeAlias = "str | tuple[str | int, str, str | int]"
-"""A triple as text, `uncle(ann, bob)`, or in Python, `("ann", "uncle", "bob")`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +195,7 @@ class GraphModel:
         Proofs use the facts, belief weighs how many there are. A fact may name a new entity, of
         which clauses can prove things while belief says nothing; a new relation it may not.
         """
-        graph = _changed(self.graph, list(added), list(removed))
+        graph = changed_graph(self.graph, list(added), list(removed))
         belief = None
         if self.belief is not None:
             belief = as_belief(self.belief.kge, self.belief.calibration, graph)
@@ -240,13 +237,14 @@ def open_graph_model(
 ) -> GraphModel:
     """The model of a run, as `dprl train` or `GraphModel.save` wrote it.
 
-    It answers from the graph and the rules that the run keeps; what has changed in their files
-    since is said in a notice. `data` asks about another graph, `ranked` for other candidates.
+    It answers from the graph and the rules that the run keeps, with the facts that it was told
+    since; that there are some, and what has changed in their files, is said in notices. `data` asks
+    about another graph, `ranked` for other candidates.
     """
     run = folder if isinstance(folder, RunFolder) else open_run(Path(folder))
     options = _options(run, device, data, ranked or {})
     own = sources_of_run(run, options, told=data is None)
-    now = own if data is None else own.about(read_graph(data))
+    now = _told(run, own) if data is None else own.about(read_graph(data))
     if options.candidates and (now.domains is None or "domains" in (ranked or {})):
         now = replace(now, domains=domains_text(options, now.graph))
     theory = theory_of(options, now)
@@ -279,6 +277,15 @@ def open_graph_model(
         walks = load_walks(run.path / WALKS_FILE, own.graph, options.walk, belief, where)
         walks = walks if theory.graph is own.graph else walks.about(theory.graph, belief)
     return GraphModel(options, own, theory, prover, walks, result)
+
+
+def _told(run: RunFolder, own: Snapshot) -> Snapshot:
+    """What the run was trained on, with the facts that were added and removed since."""
+    changes = read_changes(run)
+    if not changes:
+        return own
+    warnings.warn(f"{run.path}: {changes} since training", Notice, stacklevel=3)
+    return replace(own, graph=changed_graph(own.graph, changes.added, changes.removed))
 
 
 def _options(
@@ -318,48 +325,3 @@ def sources_of_run(run: RunFolder, options: SharedOptions, told: bool) -> Snapsh
             stacklevel=3,
         )
     return own
-
-
-def _changed(graph: Graph, added: Sequence[FactLike], removed: Sequence[FactLike]) -> Graph:
-    """The graph with other training triples; new entities are numbered after the others."""
-    entities = dict(graph.entity_ids)
-    new = [_row(graph, fact, entities) for fact in added]
-    gone = [_row(graph, fact, dict(graph.entity_ids)) for fact in removed]
-    keys = {tuple(row): at for at, row in enumerate(graph.train.tolist())}
-    for row, fact in zip(gone, removed, strict=True):
-        if row not in keys:
-            raise DataError(f"{fact} is no training triple: there is nothing to remove")
-    kept = np.ones(len(graph.train), dtype=bool)
-    kept[[keys[row] for row in gone]] = False
-    fresh = [row for row in dict.fromkeys(new) if row not in keys or row in gone]
-    rows = np.array(fresh, dtype=np.int64).reshape(-1, 3)
-    sources = dict(graph.sources)
-    if "train" in sources:
-        lines = sources["train"].lines[kept]
-        added_lines = np.zeros(len(rows), dtype=np.int64)
-        sources["train"] = replace(sources["train"], lines=np.concatenate([lines, added_lines]))
-    return replace(
-        graph, train=np.concatenate([graph.train[kept], rows]), entities=tuple(entities),
-        sources=sources,
-    )  # fmt: skip
-
-
-def _row(graph: Graph, fact: FactLike, entities: dict[Term, int]) -> tuple[int, int, int]:
-    """A fact in numbers; entities that are not known yet get the next ones."""
-    if isinstance(fact, str):
-        atom = binary_atom(read_term(fact, end_optional=True).term)
-        if atom is None:
-            raise DataError(f"{fact} is no triple", hint="relation(head, tail)")
-        relation, (head, tail) = atom
-    else:
-        names = fact[0], fact[2]
-        relation = fact[1]
-        head, tail = (n if isinstance(n, int) else cast("Term", Atom(n)) for n in names)
-    number = graph.relation_ids.get(relation)
-    if number is None:
-        raise DataError(
-            f"the model knows no relation {relation}",
-            hint=did_you_mean(relation, graph.relations) or "train on a graph that has it",
-        )
-    first = entities.setdefault(head, len(entities))
-    return first, number, entities.setdefault(tail, len(entities))

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Int64
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.data.rdf_names import RdfNames
 from deepprooflog.kg.data.triples import Graph, SplitName
 from deepprooflog.kg.prove.labels import labels_in, with_labels
@@ -60,6 +62,7 @@ class Answer:
     known: bool  # a triple of train or valid
     proofs: tuple[Proof, ...] = field(repr=False)
     rdf: RdfNames | None = field(default=None, repr=False, compare=False)  # of triples from RDF
+    unseen: tuple[str, ...] = ()  # entities that the prior never saw: it abstains
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -81,6 +84,7 @@ class Answer:
             "prior": self.prior, "evidence": evidence, "known": self.known,
             "proof": proofs[0] if proofs else None, "proofs": proofs,
             **({"labels": dict(self.labels)} if self.labels else {}),
+            **({"unseen": list(self.unseen)} if self.unseen else {}),
         }  # fmt: skip
 
     def __str__(self) -> str:
@@ -95,6 +99,8 @@ class Answer:
             if self.evidence:
                 name, weighed = "belief alone    ", ", to whose log odds the facts add"
             lines.append(f"  {name} {self.prior:.10g}{weighed}")
+        if self.unseen:
+            lines.append(f"  belief abstains: training never saw {', '.join(self.unseen)}")
         for row in self.evidence or ():
             what = "fact" if row.count == 1 else "facts"
             lines.append(f"    {row.log_odds:+.2f}  {row.count} other {what} {row.facts}")
@@ -128,7 +134,12 @@ class Answers(Sequence[Answer]):
     @property
     def notes(self) -> list[str]:
         """What to say beside the answers."""
-        return []
+        unseen = dict.fromkeys(name for one in self.answers for name in one.unseen)
+        if not unseen:
+            return []
+        names = list(unseen)
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        return [f"belief abstains: training never saw {', '.join(names[:5])}{more}"]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python, as scripts read it."""
@@ -271,6 +282,7 @@ def scored(
             break
         row = triples[place].numpy()
         ends = ((names[0], int(row[0])), (names[1], int(row[2])))
+        unseen = unseen_entities(prover.belief, graph, row)
         result.append(
             Answer(
                 bindings={n: graph.entity_text(e) for n, e in ends if n is not None},
@@ -278,9 +290,12 @@ def scored(
                 probability=float(mass.success[place]),
                 upper=float(mass.upper[place]),
                 by_proof=float(mass.proof[place]),
-                prior=None if prior is None else float(prior[place]),
-                evidence=weighed_facts(prover, graph, triples[place : place + 1]),
+                prior=None if prior is None or unseen else float(prior[place]),
+                evidence=None
+                if unseen
+                else weighed_facts(prover, graph, triples[place : place + 1]),
                 known=bool(known[place]),
+                unseen=unseen,
                 proofs=tuple(_proofs(prover, graph, search, row.tolist(), place, proofs)),
             )
         )
@@ -302,6 +317,17 @@ def _proofs(
         return prover.proofs(triple, count, believing="last")
     query = Query((graph.term(triple),))
     return search.proofs(prover.program, query, number, count, "last")
+
+
+def unseen_entities(
+    belief: Belief | None, graph: Graph, triple: Int64[np.ndarray, " 3"]
+) -> tuple[str, ...]:
+    """The entities of a triple that the prior was not trained on."""
+    if belief is None:
+        return ()
+    known = belief.kge.entities
+    ends = dict.fromkeys((int(triple[0]), int(triple[2])))
+    return tuple(graph.entity_text(e) for e in ends if e >= known)
 
 
 def weighed_facts(

@@ -4,6 +4,7 @@
     graph.pt         of a graph: names, triples and rules as they were when the run began
     metrics.jsonl    a line for each epoch
     checkpoint.pt    the last state and the best weights
+    facts.json       of a graph: the facts that were added and removed since
     walks.pt         of walks: the weights that answer, and how their lists are weighed
     curves.svg       loss and accuracy over the epochs
     result.json      the test figures and the seconds, when the run is done
@@ -152,6 +153,10 @@ class RunFolder:
     def read_result(self) -> dict[str, Any]:
         """The test figures of a finished run."""
         return _json(self.result)
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """What `write_json` wrote."""
+        return _json(self.path / name)
 
     def append(self, row: Mapping[str, object]) -> None:
         """Add a line to the metrics."""
