@@ -46,7 +46,9 @@ def enumerated(prover: Prover, program: Program, text: str) -> list[tuple[float,
         if not following:
             return
         first = next(iter(following.values()))
-        if first.weigher is WeightSource.BERNOULLI:
+        if first.weigher is WeightSource.ONE:
+            logs = [0.0]
+        elif first.weigher is WeightSource.BERNOULLI:
             inputs = [torch.tensor([belief.number(j, t)]) for j, t in enumerate(first.inputs)]
             logs = [belief.log_probability(*inputs).item()]
         else:
@@ -54,8 +56,8 @@ def enumerated(prover: Prover, program: Program, text: str) -> list[tuple[float,
             logits = torch.cat([vectors[1:], policy.false[None].detach()]) @ vectors[0]
             logs = torch.log_softmax(logits, 0).tolist()[:-1]
         for (after, choice), own in zip(following.items(), logs, strict=True):
-            assert choice.clause is not None
-            follow(after, log + own, [*heads, choice.clause.functor.name])
+            name = "guard" if choice.clause is None else choice.clause.functor.name
+            follow(after, log + own, [*heads, name])
 
     follow(start(program.query(text).atoms, interner), 0.0, [])
     return sorted(found, key=lambda item: -item[0])
@@ -177,7 +179,7 @@ def test_a_batch_has_the_proofs_that_each_triple_has_alone() -> None:
     graph = graph_of(TRIPLES)
     prover, program = prover_of(graph, parse_rules(RULES))
     triples = every_triple(graph)[::11]
-    mass, search = prover.weigh_and_search(triples)
+    mass, search = prover.weigh_and_search(prover.goals(triples))
     assert search is not None
     assert torch.equal(mass.success, prover(triples).success.detach())
     modes: tuple[bool | Literal["last"], ...] = (True, False, "last")
@@ -197,4 +199,4 @@ def test_a_batch_that_limits_cut_is_proved_one_by_one() -> None:
     graph = graph_of(TRIPLES)
     prover, _ = prover_of(graph, parse_rules(RULES))
     short = Prover(prover.database, prover.policy, prover.belief, ExploreLimits(depth=1))
-    assert short.weigh_and_search(every_triple(graph)[::11])[1] is None
+    assert short.weigh_and_search(short.goals(every_triple(graph)[::11]))[1] is None

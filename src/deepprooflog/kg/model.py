@@ -38,6 +38,8 @@ from deepprooflog.kg.learn.setup import (
 )
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, from_rdf, scored
 from deepprooflog.kg.prove.build import with_graph
+from deepprooflog.kg.prove.conjunction import is_conjunction, read_conjunction
+from deepprooflog.kg.prove.conjunctive_answers import answer_conjunction
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.prove.theory import Theory
@@ -89,10 +91,13 @@ class GraphModel:
         return f"GraphModel({self.graph!r}, {proofs}, {prior})"
 
     def query(self, text: str, top: int = 10, *, proofs: int = 1, new: bool = False) -> Answers:
-        """The most probable answers of a triple with variables, such as `uncle(X, max)`.
+        r"""The most probable answers of a triple with variables, such as `uncle(X, max)`.
 
-        With `new`, only those that no one told.
+        A query may be a conjunction, `uncle(X, Y), works_at(Y, acme), X \= max`; its probability is
+        that all of it succeeds. With `new`, only those that no one told.
         """
+        if is_conjunction(text):
+            return self._conjunction(text, top, proofs, new)
         question = read_question(self.graph, text)
         if self.walks is not None:
             found = self.walks.answer(question, top=top, proofs=proofs, new=new)
@@ -100,10 +105,23 @@ class GraphModel:
             found = answer(self.prover, self.graph, question, top=top, proofs=proofs, new=new)
         return found if self.graph.rdf is None else from_rdf(found, self.graph.rdf)
 
+    def _conjunction(self, text: str, top: int, proofs: int, new: bool) -> Answers:
+        if self.walks is not None:
+            raise DataError("walks answer one triple at a time", hint="ask for one atom")
+        question = read_conjunction(self.graph, text)
+        found = answer_conjunction(
+            self.prover, self.graph, question, top=top, proofs=proofs, new=new
+        )
+        return found if self.graph.rdf is None else from_rdf(found, self.graph.rdf)
+
+    def is_open(self, text: str) -> bool:
+        """Whether a query has variables to be found."""
+        read = read_conjunction if is_conjunction(text) else read_question
+        return read(self.graph, text).is_open
+
     def explain(self, text: str, proofs: int = 3) -> Answer:
-        """How probable a triple is, and the proofs behind it."""
-        question = read_question(self.graph, text)
-        if question.is_open:
+        """How probable a triple is, or a conjunction of them, and the proofs behind it."""
+        if self.is_open(text):
             raise DataError(f"{text} is open", hint=f"query({text!r})")
         return self.query(text, 1, proofs=proofs)[0]
 

@@ -29,6 +29,8 @@ SplitName: TypeAlias = Literal["train", "valid", "test"]
 TriplePattern: TypeAlias = tuple[int | None, int, int | None]
 
 SPLITS: tuple[SplitName, ...] = ("train", "valid", "test")
+# Among more entities the search for a similar name would take longer than reading the message.
+SIMILAR = 50_000
 SIDES: tuple[Side, ...] = ("head", "tail")
 
 
@@ -162,17 +164,20 @@ class Graph:
                 f"unknown relation {write_term(Atom(name))}",
                 hint=did_you_mean(name, self.relations) or "relations: " + _some(self.relations),
             )
-        return self._entity(head), relation, self._entity(tail)
+        return self.entity_number(head), relation, self.entity_number(tail)
 
-    def _entity(self, term: Term) -> int | None:
+    def entity_number(self, term: Term) -> int | None:
+        """The number of an entity, None for a variable; an error for who is not known."""
         term = deref(term)
         if type(term) is Var:
             return None
         number = self.entity_ids.get(term)
         if number is None:
             text = write_term(term)
-            names = (write_term(e) for e in self.entities)
-            raise DataError(f"unknown entity {text}", hint=did_you_mean(text, names))
+            hint = None
+            if len(self.entities) <= SIMILAR:
+                hint = did_you_mean(text, map(write_term, self.entities))
+            raise DataError(f"unknown entity {text}", hint=hint)
         return number
 
 

@@ -7,13 +7,12 @@ most likely; each is then scored as a ground query, as in ranking and explaining
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Int, Int64
+from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
@@ -117,6 +116,7 @@ class Answers(Sequence[Answer]):
     answers: tuple[Answer, ...]
     candidates: int  # triples that were scored
     seconds: float = field(compare=False, repr=False)
+    remarks: tuple[str, ...] = ()  # what limits left out
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -136,16 +136,18 @@ class Answers(Sequence[Answer]):
         """What to say beside the answers."""
         unseen = dict.fromkeys(name for one in self.answers for name in one.unseen)
         if not unseen:
-            return []
+            return list(self.remarks)
         names = list(unseen)
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        return [f"belief abstains: training never saw {', '.join(names[:5])}{more}"]
+        told = f"belief abstains: training never saw {', '.join(names[:5])}{more}"
+        return [*self.remarks, told]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python, as scripts read it."""
         return {
             "query": self.query, "answers": [one.to_dict() for one in self.answers],
             "candidates": self.candidates, "seconds": self.seconds,
+            **({"remarks": list(self.remarks)} if self.remarks else {}),
         }  # fmt: skip
 
     def __str__(self) -> str:
@@ -270,7 +272,7 @@ def scored(
     """The most probable of some triples with their proofs."""
     if not len(triples):
         return []
-    mass, search = prover.weigh_and_search(triples.to(prover.device))
+    mass, search = prover.weigh_and_search(prover.goals(triples))
     order = mass.success.cpu().sort(descending=True, stable=True).indices[:top]
     known = ~unknown(graph, triples)
     prior = (
@@ -282,7 +284,7 @@ def scored(
             break
         row = triples[place].numpy()
         ends = ((names[0], int(row[0])), (names[1], int(row[2])))
-        unseen = unseen_entities(prover.belief, graph, row)
+        unseen = unseen_entities(prover.belief, graph, row[[0, 2]].tolist())
         result.append(
             Answer(
                 bindings={n: graph.entity_text(e) for n, e in ends if n is not None},
@@ -320,14 +322,13 @@ def _proofs(
 
 
 def unseen_entities(
-    belief: Belief | None, graph: Graph, triple: Int64[np.ndarray, " 3"]
+    belief: Belief | None, graph: Graph, entities: Iterable[int]
 ) -> tuple[str, ...]:
-    """The entities of a triple that the prior was not trained on."""
+    """Those of some entities that the prior was not trained on."""
     if belief is None:
         return ()
     known = belief.kge.entities
-    ends = dict.fromkeys((int(triple[0]), int(triple[2])))
-    return tuple(graph.entity_text(e) for e in ends if e >= known)
+    return tuple(graph.entity_text(e) for e in dict.fromkeys(map(int, entities)) if e >= known)
 
 
 def weighed_facts(

@@ -205,7 +205,7 @@ class WalkProver:
     ) -> Answer:  # fmt: skip
         probability = float(torch.tensor(logit).sigmoid())
         ends = ((question.names[0], int(row[0])), (question.names[1], int(row[2])))
-        prior, unseen = None, unseen_entities(self.belief, self.graph, row)
+        prior, unseen = None, unseen_entities(self.belief, self.graph, row[[0, 2]].tolist())
         if self.belief is not None and not unseen:
             prior = float(self.belief.of_triples(torch.from_numpy(row[None]))[0].sigmoid())
         shown = walk_proofs(
