@@ -28,6 +28,7 @@ from deepprooflog.kg.data.reading import read_text
 from deepprooflog.kg.data.rules import Rules, parse_rules
 from deepprooflog.kg.data.triples import SPLITS, Graph, SplitName, TripleSource
 from deepprooflog.learn.run import checkpoint
+from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.syntax.terms import Atom, Float, Str, Term
 
 NAME = "graph.pt"
@@ -133,6 +134,7 @@ def save_snapshot(path: Path, kept: Snapshot) -> None:
     checkpoint.save(path, state)
 
 
+@gc_paused()
 def read_snapshot(path: Path) -> Snapshot:
     """The snapshot of a run."""
     state = checkpoint.load(path, SHAPE)

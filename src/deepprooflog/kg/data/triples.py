@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -201,15 +202,17 @@ def numbered(
     rows: Sequence[tuple[Term, str, Term]], entities: dict[Term, int], relations: dict[str, int]
 ) -> Int64[np.ndarray, "triples 3"]:
     """Rows of names as rows of numbers; names not met before get the next number."""
-    numbers = [
-        (
-            entities.setdefault(head, len(entities)),
-            relations.setdefault(relation, len(relations)),
-            entities.setdefault(tail, len(entities)),
-        )
-        for head, relation, tail in rows
-    ]
-    return np.array(numbers, dtype=np.int64).reshape(-1, 3)
+    heads, between = [head for head, _, _ in rows], [relation for _, relation, _ in rows]
+    tails = [tail for _, _, tail in rows]
+    for name in dict.fromkeys(chain.from_iterable(zip(heads, tails, strict=True))):
+        entities.setdefault(name, len(entities))
+    for relation in dict.fromkeys(between):
+        relations.setdefault(relation, len(relations))
+    found = np.empty((len(rows), 3), dtype=np.int64)
+    found[:, 0] = np.fromiter(map(entities.__getitem__, heads), np.int64, len(rows))
+    found[:, 1] = np.fromiter(map(relations.__getitem__, between), np.int64, len(rows))
+    found[:, 2] = np.fromiter(map(entities.__getitem__, tails), np.int64, len(rows))
+    return found
 
 
 def binary_atom(term: Term) -> tuple[str, tuple[Term, Term]] | None:
