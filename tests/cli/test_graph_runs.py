@@ -201,3 +201,22 @@ def test_a_graph_without_rules_mines_them_and_says_so(
     assert capsys.readouterr().out == "the run has no rules\n"
     message = refused(capsys, "evaluate", str(tmp_path / "run"), "--reading", "max")
     assert "there are no rules to read" in message
+
+
+def test_conjunctions_are_asked_and_explained(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    query = "father(X, Y), mother(Z, Y), X \\= Z"
+    assert main(["query", run, query, "--top", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["query"] == query
+    assert len(found["answers"]) == 3
+    best = found["answers"][0]
+    assert set(best["bindings"]) == {"X", "Y", "Z"}
+    assert [node["parent"] for node in best["proof"]["nodes"]].count(None) == 3
+    assert main(["explain", run, best["triple"], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["probability"] == pytest.approx(best["probability"])
+    assert main(["explain", run, query]) == 2
+    assert "is open" in capsys.readouterr().err
+    assert main(["query", run, "father(X, Y), fathr(Y, Z)"]) == 2
+    assert "did you mean father?" in capsys.readouterr().err
+    assert main(["query", run, "father(X, Y), Y \\= Z"]) == 2
+    assert "what no triple binds: Z" in capsys.readouterr().err

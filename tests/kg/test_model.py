@@ -107,9 +107,12 @@ def test_facts_about_new_entities(model: GraphModel, tmp_path: Path) -> None:
     why = view.explain("gran(p7, newborn)")
     assert why.by_proof == pytest.approx(why.probability)
     assert why.by_proof > 0
-    assert why.prior == 0
+    assert (why.prior, why.evidence, why.unseen) == (None, None, ("newborn",))
+    assert "belief abstains: training never saw newborn" in str(why)
     found = view.query("gran(X, newborn)", top=50)
     assert [one.bindings["X"] for one in found] == ["p7"]
+    assert found.notes == ["belief abstains: training never saw newborn"]
+    assert view.query("gran(p3, X)").notes == [] != view.query("gran(X, Y)", top=99).notes
     assert 0 < view.evaluate(protocol="full").mrr <= 1
     view.save(tmp_path / "run")
     assert dpl.kg.open(tmp_path / "run").explain("gran(p7, newborn)") == why
@@ -125,6 +128,9 @@ def test_facts_that_cannot_be(model: GraphModel) -> None:
         model.with_facts(removed=[("p1", "parent", "p9")])
     with pytest.raises(DataError, match="is no triple"):
         model.with_facts(added=["parent(p1)"])
+    for nonsense in ("parent(X, p1)", "parent(f(p1), p2)", "parent(a, b) :- parent(b, a)", "p, q"):
+        with pytest.raises(DataError, match=r"ground|no name|no triple"):
+            model.with_facts(added=[nonsense])
 
 
 def test_a_file_of_triples_without_splits(tmp_path: Path) -> None:

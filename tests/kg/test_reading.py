@@ -13,8 +13,8 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.data.domains import parse_domains, read_domains
 from deepprooflog.kg.data.folder import find_graph, read_graph
 from deepprooflog.kg.data.reading import parse_triples
-from deepprooflog.kg.data.triples import Graph, graph_of
-from deepprooflog.syntax.terms import Atom, Float, Str
+from deepprooflog.kg.data.triples import Graph, graph_of, numbered
+from deepprooflog.syntax.terms import Atom, Float, Str, Term
 
 FACTS = {
     "train": "knows(ann,bob).\nknows(bob,cy).\nlikes(cy,ann).\n",
@@ -287,3 +287,39 @@ def test_a_split_in_another_format_is_named(tmp_path: Path) -> None:
     (tmp_path / "train.txt").rename(tmp_path / "train.xlsx")
     with pytest.raises(DataError, match=r"train\.xlsx has another format"):
         read_graph(tmp_path)
+
+
+def test_tables_are_read_alike_line_by_line_and_in_one_go() -> None:
+    """A blank line at the end has every line looked at by itself."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        names = [" a ", "b", "7", "-3", "007", "x y", "Ada\r", "\u00c5sa"]
+        lines = ["\t".join(rng.choice(names, 3)) for _ in range(20)]
+        text = "\n".join(lines)
+        quick, slow = parse_triples(text + "\n", "t.tsv"), parse_triples(text + "\n\n", "t.tsv")
+        assert quick.rows == slow.rows
+        assert quick.source is not None and slow.source is not None
+        assert quick.source.lines.tolist() == slow.source.lines.tolist() == list(range(1, 21))
+
+
+def test_names_are_numbered_as_they_come() -> None:
+    """By one loop over heads and tails, relation by relation."""
+    rng = np.random.default_rng(6)
+    entities: dict[Term, int] = {Atom("e3"): 0}
+    relations: dict[str, int] = {}
+    expected_entities, expected_relations = dict(entities), dict(relations)
+    for count in (0, 50, 50):
+        rows: list[tuple[Term, str, Term]] = [
+            (Atom(f"e{h}"), f"r{r}", int(t)) for h, r, t in rng.integers(0, 30, (count, 3))
+        ]
+        expected = [
+            [
+                expected_entities.setdefault(h, len(expected_entities)),
+                expected_relations.setdefault(r, len(expected_relations)),
+                expected_entities.setdefault(t, len(expected_entities)),
+            ]
+            for h, r, t in rows
+        ]
+        assert numbered(rows, entities, relations).tolist() == expected
+        assert list(entities.items()) == list(expected_entities.items())
+        assert list(relations.items()) == list(expected_relations.items())

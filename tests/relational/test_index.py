@@ -115,3 +115,21 @@ def test_canonical_numbers_by_first_occurrence(seed: int) -> None:
         numbers: dict[int, int] = {}
         expected = [x if x >= PAD else -2 - numbers.setdefault(x, len(numbers)) for x in row]
         assert [*atoms[0], *atoms[1], *answer] == expected
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.sampled_from([63, 8]))
+def test_an_index_that_grows_is_one_that_was_made_at_once(seed: int, bits: int) -> None:
+    """Whatever was asked before, with whichever arguments bound."""
+    _, facts = random_facts(seed)
+    every = [(n, mask) for n in ARITY for mask in range(1 << n)]
+    dice = random.Random(seed)
+    few = set(dice.sample(every, dice.randint(1, len(every))))
+    sizes = len(ARITY), CONSTANTS, bits
+    grown = build_index(facts, every, *sizes, before=build_index(facts, few, *sizes))
+    once = build_index(facts, every, *sizes)
+    assert grown.bound == once.bound
+    assert torch.equal(grown.levels[-1].keys, once.levels[-1].keys)
+    assert torch.equal(grown.start, once.start)
+    assert torch.equal(grown.rows, once.rows)
+    assert grown.rows.dtype == once.rows.dtype

@@ -24,7 +24,7 @@ from deepprooflog.terminal import Screen, visible
 # Each is a module beside this one, with _ for -.
 COMMANDS = (
     "prob", "answers", "solve", "prove", "mine", "train", "evaluate", "rules", "query", "explain",
-    "why-not", "plot", "data", "demo", "repl", "serve",
+    "why-not", "plot", "add", "data", "demo", "repl", "serve",
 )  # fmt: skip
 
 EPILOG = """\

@@ -19,10 +19,11 @@ EXAMPLE = """\
   dprl query runs/addition --test 12
   dprl query runs/family 'uncle(X, 2252)' --top 10 --new --proof
   dprl query runs/family 'uncle(X, 2252)' --save uncles.csv
+  dprl query runs/family 'uncle(X, Y), mother(Y, 2252), X \\= 7' --top 10
 
 In addition runs test(I) and train(I) are pictures, numbered from 0 in file order, test(I..J) is a
 list of them, and `--test K` is the run's test sum number K with the sum left open. In graph runs
-`--new` leaves out the triples of train and valid.
+a query may be a conjunction with guards, and `--new` leaves out the triples of train and valid.
 JSON: {query, answers: [{bindings, probability, proof, …}], …}, most probable answer first;
 certain: no answer listed later or not at all is more probable
 """

@@ -39,6 +39,7 @@ from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.readings.rule_table import RuleTable
+from deepprooflog.kg.told import tell_run as tell
 from deepprooflog.kg.training import train_graph as train
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "prover",
     "rank",
     "read_rules",
+    "tell",
     "train",
     "train_exact",
     "train_kge",

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,11 +26,12 @@ from deepprooflog.kg.belief.prior import (
 )
 from deepprooflog.kg.card import graph_card
 from deepprooflog.kg.data.entity_facts import EntityFact, facts_about
+from deepprooflog.kg.data.fact_changes import FactLike, changed_graph, read_changes
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.rules import Rules
 from deepprooflog.kg.data.snapshot import Snapshot, read_snapshot, save_snapshot, snapshot_path
-from deepprooflog.kg.data.triples import Graph, binary_atom, did_you_mean
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import Figures
@@ -49,6 +50,8 @@ from deepprooflog.kg.model_html import model_html
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, from_rdf, scored
 from deepprooflog.kg.prove.build import with_graph
 from deepprooflog.kg.prove.compare import Comparison, compare_answers
+from deepprooflog.kg.prove.conjunction import is_conjunction, read_conjunction
+from deepprooflog.kg.prove.conjunctive_answers import answer_conjunction
 from deepprooflog.kg.prove.graph_steps import triple_steps
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import read_question
@@ -67,13 +70,9 @@ from deepprooflog.learn.run.folder import RunFolder, create, open_run
 from deepprooflog.learn.run.settings import as_tables, build, settings
 from deepprooflog.learn.run.weights import restore_weights, save_weights
 from deepprooflog.logic.limits.budget import Budget
-from deepprooflog.syntax.reader import read_term
-from deepprooflog.syntax.terms import Atom, Term
 
 TASK = "kg"
 POLICY_WEIGHTS = "policy"
-FactLike: TypeAlias = "str | tuple[str | int, str, str | int]"
-"""A triple as text, `uncle(ann, bob)`, or in Python, `("ann", "uncle", "bob")`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +112,13 @@ class GraphModel:
         return model_html(self)
 
     def query(self, text: str, top: int = 10, *, proofs: int = 1, new: bool = False) -> Answers:
-        """The most probable answers of a triple with variables, such as `uncle(X, max)`.
+        r"""The most probable answers of a triple with variables, such as `uncle(X, max)`.
 
-        With `new`, only those that no one told.
+        A query may be a conjunction, `uncle(X, Y), works_at(Y, acme), X \= max`; its probability is
+        that all of it succeeds. With `new`, only those that no one told.
         """
+        if is_conjunction(text):
+            return self._conjunction(text, top, proofs, new)
         question = read_question(self.graph, text)
         if self.walks is not None:
             found = self.walks.answer(question, top=top, proofs=proofs, new=new)
@@ -124,10 +126,23 @@ class GraphModel:
             found = answer(self.prover, self.graph, question, top=top, proofs=proofs, new=new)
         return found if self.graph.rdf is None else from_rdf(found, self.graph.rdf)
 
+    def _conjunction(self, text: str, top: int, proofs: int, new: bool) -> Answers:
+        if self.walks is not None:
+            raise DataError("walks answer one triple at a time", hint="ask for one atom")
+        question = read_conjunction(self.graph, text)
+        found = answer_conjunction(
+            self.prover, self.graph, question, top=top, proofs=proofs, new=new
+        )
+        return found if self.graph.rdf is None else from_rdf(found, self.graph.rdf)
+
+    def is_open(self, text: str) -> bool:
+        """Whether a query has variables to be found."""
+        read = read_conjunction if is_conjunction(text) else read_question
+        return read(self.graph, text).is_open
+
     def explain(self, text: str, proofs: int = 3) -> Answer:
-        """How probable a triple is, and the proofs behind it."""
-        question = read_question(self.graph, text)
-        if question.is_open:
+        """How probable a triple is, or a conjunction of them, and the proofs behind it."""
+        if self.is_open(text):
             raise DataError(f"{text} is open", hint=f"query({text!r})")
         return self.query(text, 1, proofs=proofs)[0]
 
@@ -272,7 +287,7 @@ class GraphModel:
         Proofs use the facts, belief weighs how many there are. A fact may name a new entity, of
         which clauses can prove things while belief says nothing; a new relation it may not.
         """
-        graph = _changed(self.graph, list(added), list(removed))
+        graph = changed_graph(self.graph, list(added), list(removed))
         belief = None
         if self.belief is not None:
             belief = as_belief(self.belief.kge, self.belief.calibration, graph)
@@ -318,14 +333,15 @@ def open_graph_model(
 ) -> GraphModel:
     """The model of a run, as `dprl train` or `GraphModel.save` wrote it.
 
-    It answers from the graph and the rules that the run keeps; what has changed in their files
-    since is said in a notice. `data` asks about another graph, `ranked` for other candidates. A
-    `prior` that is a module of one's own is given again, as it was to `dpl.kg.train`.
+    It answers from the graph and the rules that the run keeps, with the facts that it was told
+    since; that there are some, and what has changed in their files, is said in notices. `data` asks
+    about another graph, `ranked` for other candidates. A `prior` that is a module of one's own is
+    given again, as it was to `dpl.kg.train`.
     """
     run = folder if isinstance(folder, RunFolder) else open_run(Path(folder))
     options = _options(run, device, data, ranked or {})
     own = sources_of_run(run, options, told=data is None)
-    now = own if data is None else own.about(read_graph(data))
+    now = _told(run, own) if data is None else own.about(read_graph(data))
     if options.candidates and (now.domains is None or "domains" in (ranked or {})):
         now = replace(now, domains=domains_text(options, now.graph))
     theory = theory_of(options, now)
@@ -356,6 +372,15 @@ def open_graph_model(
         walks = load_walks(walks_path(run.path), own.graph, options.walk, belief, where)
         walks = walks if theory.graph is own.graph else walks.about(theory.graph, belief)
     return GraphModel(options, own, theory, prover, walks, result)
+
+
+def _told(run: RunFolder, own: Snapshot) -> Snapshot:
+    """What the run was trained on, with the facts that were added and removed since."""
+    changes = read_changes(run)
+    if not changes:
+        return own
+    warnings.warn(f"{run.path}: {changes} since training", Notice, stacklevel=3)
+    return replace(own, graph=changed_graph(own.graph, changes.added, changes.removed))
 
 
 def _options(
@@ -395,48 +420,3 @@ def sources_of_run(run: RunFolder, options: SharedOptions, told: bool) -> Snapsh
             stacklevel=3,
         )
     return own
-
-
-def _changed(graph: Graph, added: Sequence[FactLike], removed: Sequence[FactLike]) -> Graph:
-    """The graph with other training triples; new entities are numbered after the others."""
-    entities = dict(graph.entity_ids)
-    new = [_row(graph, fact, entities) for fact in added]
-    gone = [_row(graph, fact, dict(graph.entity_ids)) for fact in removed]
-    keys = {tuple(row): at for at, row in enumerate(graph.train.tolist())}
-    for row, fact in zip(gone, removed, strict=True):
-        if row not in keys:
-            raise DataError(f"{fact} is no training triple: there is nothing to remove")
-    kept = np.ones(len(graph.train), dtype=bool)
-    kept[[keys[row] for row in gone]] = False
-    fresh = [row for row in dict.fromkeys(new) if row not in keys or row in gone]
-    rows = np.array(fresh, dtype=np.int64).reshape(-1, 3)
-    sources = dict(graph.sources)
-    if "train" in sources:
-        lines = sources["train"].lines[kept]
-        added_lines = np.zeros(len(rows), dtype=np.int64)
-        sources["train"] = replace(sources["train"], lines=np.concatenate([lines, added_lines]))
-    return replace(
-        graph, train=np.concatenate([graph.train[kept], rows]), entities=tuple(entities),
-        sources=sources,
-    )  # fmt: skip
-
-
-def _row(graph: Graph, fact: FactLike, entities: dict[Term, int]) -> tuple[int, int, int]:
-    """A fact in numbers; entities that are not known yet get the next ones."""
-    if isinstance(fact, str):
-        atom = binary_atom(read_term(fact, end_optional=True).term)
-        if atom is None:
-            raise DataError(f"{fact} is no triple", hint="relation(head, tail)")
-        relation, (head, tail) = atom
-    else:
-        names = fact[0], fact[2]
-        relation = fact[1]
-        head, tail = (n if isinstance(n, int) else cast("Term", Atom(n)) for n in names)
-    number = graph.relation_ids.get(relation)
-    if number is None:
-        raise DataError(
-            f"the model knows no relation {relation}",
-            hint=did_you_mean(relation, graph.relations) or "train on a graph that has it",
-        )
-    first = entities.setdefault(head, len(entities))
-    return first, number, entities.setdefault(tail, len(entities))

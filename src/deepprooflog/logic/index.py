@@ -4,17 +4,19 @@ A predicate keeps its entries in source order. For every pattern of arguments th
 with, an index is made on first use, by what the pattern shows: the whole of a constant or a ground
 term, the functor of any other compound. A lookup then costs as many steps as it returns matches,
 whichever arguments are bound. Plain ground facts are stored as bare argument tuples and become
-`Clause` objects only when a lookup first returns them, so that a million facts stay cheap.
+`Clause` objects only when a lookup first returns them, so that a million facts stay cheap. Facts
+that some table has already need not be copied at all: a `FactStore` stands for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from itertools import chain
+from typing import Protocol, TypeAlias
 
 from deepprooflog.logic.clause import Clause, Place
 from deepprooflog.logic.limits.gc_pause import gc_paused
-from deepprooflog.syntax.terms import Functor, Struct, Term, Var
+from deepprooflog.syntax.terms import Functor, Struct, Term, Var, deref
 
 FactRow: TypeAlias = tuple[tuple[Term, ...], int]
 IndexKey: TypeAlias = "Functor | Term"
@@ -24,6 +26,20 @@ SCAN = 8
 
 # What an argument shows: nothing (a variable), its functor, or all of it.
 FREE, TOP, WHOLE = 0, 1, 2
+
+
+class FactStore(Protocol):
+    """Plain ground facts of one predicate, numbered in source order, that are kept elsewhere."""
+
+    def __len__(self) -> int: ...
+
+    def row(self, number: int) -> FactRow:
+        """The arguments and the line of a fact."""
+        ...
+
+    def numbers(self, shown: Sequence[Term | None]) -> Sequence[int]:
+        """The facts with these arguments, in order; None stands for any."""
+        ...
 
 
 def first_level(term: Term) -> IndexKey | None:
@@ -87,23 +103,35 @@ class _Table:
 
 
 class Entries:
-    """The clauses of one predicate, indexed on demand by what calls show of their arguments."""
+    """The clauses of one predicate, indexed on demand by what calls show of their arguments.
 
-    __slots__ = ("_every", "_items", "_tables", "_tops", "file", "functor")
+    The facts of a `store` come before those that are added.
+    """
 
-    def __init__(self, functor: Functor, file: str = "<text>") -> None:
+    __slots__ = ("_every", "_items", "_made", "_store", "_tables", "_tops", "file", "functor")
+
+    def __init__(
+        self, functor: Functor, file: str = "<text>", store: FactStore | None = None
+    ) -> None:
         self.functor = functor
         self.file = file
+        self._store = store
+        self._made: dict[int, Clause] = {}  # facts of the store that lookups have returned
         self._items: list[Clause | FactRow] = []
         self._tables: dict[int, _Table] = {}
         self._every: list[Clause] | None = None
         self._tops: list[tuple[tuple[IndexKey | None, ...], Clause]] | None = None
 
     def __len__(self) -> int:
-        return len(self._items)
+        return self._stored + len(self._items)
+
+    @property
+    def _stored(self) -> int:
+        return 0 if self._store is None else len(self._store)
 
     def __iter__(self) -> Iterator[Clause]:
-        return (self._clause(i) for i in range(len(self._items)))
+        stored = (self._stored_clause(i) for i in range(self._stored))
+        return chain(stored, (self._clause(i) for i in range(len(self._items))))
 
     def add(self, clause: Clause) -> None:
         """Append a clause (indexes made so far are dropped)."""
@@ -121,7 +149,7 @@ class Entries:
 
     def items(self) -> Iterator[Clause | FactRow]:
         """The entries in order; plain facts that no lookup has returned yet are bare rows."""
-        return iter(self._items)
+        return chain(self._stored_rows(), self._items)
 
     def explicit(self) -> Iterator[Clause]:
         """The entries that are clauses already: rules and labelled facts, plain facts left out."""
@@ -129,11 +157,21 @@ class Entries:
 
     def argument_rows(self) -> Iterator[tuple[Term, ...]]:
         """The argument tuples of all heads, in order, without making clauses of facts."""
+        for args, _ in self._stored_rows():
+            yield args
         for item in self._items:
             yield item.args if type(item) is Clause else item[0]
 
     def candidates(self, args: Sequence[Term]) -> Sequence[Clause]:
         """The entries whose heads agree with what `args` show, in source order."""
+        if self._store is None:
+            return self._candidates(args)
+        bound = [deref(a) for a in args]
+        shown = [None if type(a) is Var else a for a in bound]
+        found = [self._stored_clause(i) for i in self._store.numbers(shown)]
+        return [*found, *self._candidates(args)]
+
+    def _candidates(self, args: Sequence[Term]) -> Sequence[Clause]:
         if len(self._items) <= SCAN:
             return self._scan(args)
         pattern = 0
@@ -181,13 +219,24 @@ class Entries:
             self._every = [self._clause(i) for i in range(len(self._items))]
         return self._every
 
+    def _stored_rows(self) -> Iterator[FactRow]:
+        return iter(()) if self._store is None else map(self._store.row, range(self._stored))
+
+    def _stored_clause(self, number: int) -> Clause:
+        made = self._made.get(number)
+        if made is None:
+            assert self._store is not None
+            made = self._made[number] = self._fact(*self._store.row(number))
+        return made
+
+    def _fact(self, args: tuple[Term, ...], line: int) -> Clause:
+        return Clause(Struct(self.functor, args, True), (), 0, None, Place(self.file, line))
+
     def _clause(self, i: int) -> Clause:
         item = self._items[i]
         if type(item) is Clause:
             return item
-        args, line = item
-        head = Struct(self.functor, args, True)
-        clause = self._items[i] = Clause(head, (), 0, None, Place(self.file, line))
+        clause = self._items[i] = self._fact(*item)
         return clause
 
     @gc_paused()

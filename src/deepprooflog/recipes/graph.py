@@ -16,7 +16,6 @@ from deepprooflog.kg.evaluation.report import table
 from deepprooflog.kg.learn.setup import read_sources
 from deepprooflog.kg.model import TASK, open_graph_model
 from deepprooflog.kg.prove.answers import Answer, Answers
-from deepprooflog.kg.prove.question import read_question
 from deepprooflog.kg.readings.evaluate import POLICY
 from deepprooflog.kg.training import check_options, train_model
 from deepprooflog.learn.run.folder import RunFolder
@@ -107,8 +106,7 @@ def explain(run: RunFolder, asked: QueryOptions) -> Answers:
     assert asked.query is not None
     began = time.perf_counter()
     model = open_graph_model(run, device=asked.device, data=asked.data)
-    question = read_question(model.graph, asked.query)
-    if question.is_open:
+    if model.is_open(asked.query):
         raise DataError(
             f"{asked.query} is open", hint=shlex.join(["dprl", "query", str(run.path), asked.query])
         )

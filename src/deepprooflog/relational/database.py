@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
@@ -29,7 +30,7 @@ from deepprooflog.relational.rules import EncodedRule, Offer, read_facts, read_r
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.relational.tables import AtomLayout, Standing, Tables, build_tables
 from deepprooflog.relational.terms import decode, encode
-from deepprooflog.syntax.terms import struct
+from deepprooflog.syntax.terms import Functor, struct
 
 Believe: TypeAlias = Literal["everywhere", "query"]
 """At which atoms a belief is offered."""
@@ -149,6 +150,14 @@ class Database:
         moved._learn(list(self._templates))
         return moved
 
+    def with_guards(self, guards: Sequence[Functor]) -> Database:
+        """The same rules and facts, for queries with guards that no rule has."""
+        names = (*self.symbols.predicates, *guards)
+        last = self.facts.start[-1:].expand(len(guards))
+        facts = replace(self.facts, start=torch.cat([self.facts.start, last]))
+        symbols = Symbols(names, self.symbols.constants)
+        return Database(symbols, self.program, facts, self.nesting, self.believe)
+
     def learn(self, codes: Iterable[int]) -> None:
         """Make templates and indexes for calls of these patterns."""
         patterns = [pattern_of(code, self.shape.arity) for code in codes]
@@ -168,7 +177,7 @@ class Database:
         bound = self._bound()
         if self._index is None or not bound <= self._index.bound:
             counts = len(self.symbols.predicates), len(self.symbols.constants)
-            self._index = build_index(self.facts, bound, *counts)
+            self._index = build_index(self.facts, bound, *counts, before=self._index)
 
     def _bound(self) -> set[Bound]:
         """Which arguments calls have bound, for each arity that facts have."""

@@ -81,28 +81,58 @@ class Index:
 
 
 def build_index(
-    facts: Facts, bound: Iterable[Bound], predicates: int, constants: int, bits: int = BITS
+    facts: Facts,
+    bound: Iterable[Bound],
+    predicates: int,
+    constants: int,
+    bits: int = BITS,
+    before: Index | None = None,
 ) -> Index:
-    """The index for calls with these positions bound; keys may have so many bits."""
+    """The index for calls with these positions bound; keys may have so many bits.
+
+    Parts that an index of the same facts, `before`, has already are not sorted again.
+    """
     bound = frozenset(bound)
     widest = facts.arguments.shape[1]
     sizes = [2**widest, max(predicates, 1), *[constants + 1] * widest]
     arity = (facts.arguments >= 0).sum(1)
-    # One part at a time where that will do: a part is as large as the facts.
-    parts = (_part(facts, arity, bound, p) for p in sorted({p for _, p in bound}))
+    places = sorted({p for _, p in bound})
     every = tuple(range(len(sizes)))
     if prod(sizes) < 2**bits:
         # Keys begin with the bound positions, so that parts in order are in order as a whole.
         levels: list[_Level] = []
-        pieces = [_sorted(_key(every, tuple(sizes), part[1:], None), part[0]) for part in parts]
+        pieces = []
+        for p in places:
+            piece = None if before is None else _piece(before, bound, p, prod(sizes[1:]))
+            if piece is None:
+                # One part at a time where that will do: a part is as large as the facts.
+                rows, *columns = _part(facts, arity, bound, p)
+                piece = _sorted(_key(every, tuple(sizes), columns, None), rows)
+            pieces.append(piece)
         last = every, tuple(sizes)
     else:
+        parts = (_part(facts, arity, bound, p) for p in places)
         columns = [torch.cat(column) for column in zip(*parts, strict=True)]
         levels, last, key = _read(columns[1:], sizes, bits)
         pieces = [_sorted(key, columns[0])]
     keys, counts, rows = (torch.cat(piece) for piece in zip(*pieces, strict=True))
     start = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
     return Index(bound, (*levels, _Level(*last, keys)), start, rows.int())
+
+
+def _piece(
+    index: Index, bound: frozenset[Bound], positions: int, span: int
+) -> tuple[Int[Tensor, " keys"], Int[Tensor, " keys"], Int[Tensor, " entries"]] | None:
+    """The part of an index for calls with these positions bound; None where it has another one."""
+    having = {arity for arity, p in bound if p == positions}
+    if having != {arity for arity, p in index.bound if p == positions}:
+        return None
+    keys = index.levels[-1].keys
+    ends = torch.tensor([positions * span, (positions + 1) * span], device=keys.device)
+    first, last = torch.searchsorted(keys, ends).tolist()
+    start = index.start[first : last + 1]
+    begin, end = start[[0, -1]].tolist()
+    return keys[first:last], start.diff(), index.rows[begin:end].long()
 
 
 def gather_facts(

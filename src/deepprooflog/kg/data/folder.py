@@ -18,6 +18,7 @@ from deepprooflog.data.places import VARIABLE, is_file, is_folder, places
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.files import AS_USUAL, RdfReading, read_files
 from deepprooflog.kg.data.frame_rows import FRAME_ENDINGS
+from deepprooflog.kg.data.graph_index import open_index
 from deepprooflog.kg.data.notice import DataNotice, plural
 from deepprooflog.kg.data.rdf import RDF_ENDINGS
 from deepprooflog.kg.data.reading import SHIPPED, TripleRows
@@ -46,6 +47,15 @@ def read_graph(data: str | Path, how: RdfReading = AS_USUAL) -> Graph:
     if is_file(Path(data)):
         return file_graph(Path(data), how)
     folder = find_graph(data)
+    # How RDF is to be read is no matter of an index, which graphs from RDF have none of.
+    graph = open_index(folder, split_files(folder)) if how == AS_USUAL else None
+    if graph is None:
+        return read_text_graph(folder, how)
+    return replace(graph, rules=_one(folder, "rules", RULES), folder=folder)
+
+
+def read_text_graph(folder: Path, how: RdfReading = AS_USUAL) -> Graph:
+    """The graph in a folder's files, whether or not there is an index of them."""
     parts, names = read_files(split_files(folder), how)
     graph = graph_of_rows(folder.name, parts)
     return replace(graph, rules=_one(folder, "rules", RULES), folder=folder, rdf=names)

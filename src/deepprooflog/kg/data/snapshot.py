@@ -32,6 +32,7 @@ from deepprooflog.kg.data.rules import Rules, parse_rules
 from deepprooflog.kg.data.triples import SPLITS, Graph, SplitName, TripleSource
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.weights import ENDING, load_state, save_state
+from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.syntax.terms import Atom, Float, Str, Term
 
 NAME, OLD_NAME = "graph.json", "graph.pt"
@@ -147,6 +148,7 @@ def save_snapshot(path: Path, kept: Snapshot) -> None:
     write_whole(path, sealed_json(about).encode())
 
 
+@gc_paused()
 def read_snapshot(path: Path) -> Snapshot:
     """The snapshot of a run."""
     if path.name == OLD_NAME:

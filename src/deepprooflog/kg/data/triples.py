@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -29,6 +30,8 @@ SplitName: TypeAlias = Literal["train", "valid", "test"]
 TriplePattern: TypeAlias = tuple[int | None, int, int | None]
 
 SPLITS: tuple[SplitName, ...] = ("train", "valid", "test")
+# Among more entities the search for a similar name would take longer than reading the message.
+SIMILAR = 50_000
 SIDES: tuple[Side, ...] = ("head", "tail")
 
 
@@ -92,6 +95,18 @@ class Graph:
         """Each relation's number."""
         return {name: number for number, name in enumerate(self.relations)}
 
+    @cached_property
+    def by_relation(
+        self,
+    ) -> tuple[Int64[np.ndarray, " train"], Int64[np.ndarray, " relations_and_one"]]:
+        """The rows of train by relation, within each as they stand, and where each begins."""
+        relation = self.train[:, 1]
+        if len(self.relations) < 2**15:
+            relation = relation.astype(np.int16)  # which is sorted in one go
+        order = np.argsort(relation, kind="stable")
+        counts = np.bincount(self.train[:, 1], minlength=len(self.relations))
+        return order, np.append(0, np.cumsum(counts))
+
     def known(self, side: Side, splits: Sequence[SplitName] = SPLITS) -> TripleSet[np.ndarray]:
         """The entities that stand on one side of the triples of some splits, by the other side."""
         key = (side, tuple(splits))
@@ -150,17 +165,20 @@ class Graph:
                 f"unknown relation {write_term(Atom(name))}",
                 hint=did_you_mean(name, self.relations) or "relations: " + _some(self.relations),
             )
-        return self._entity(head), relation, self._entity(tail)
+        return self.entity_number(head), relation, self.entity_number(tail)
 
-    def _entity(self, term: Term) -> int | None:
+    def entity_number(self, term: Term) -> int | None:
+        """The number of an entity, None for a variable; an error for who is not known."""
         term = deref(term)
         if type(term) is Var:
             return None
         number = self.entity_ids.get(term)
         if number is None:
             text = write_term(term)
-            names = (write_term(e) for e in self.entities)
-            raise DataError(f"unknown entity {text}", hint=did_you_mean(text, names))
+            hint = None
+            if len(self.entities) <= SIMILAR:
+                hint = did_you_mean(text, map(write_term, self.entities))
+            raise DataError(f"unknown entity {text}", hint=hint)
         return number
 
 
@@ -184,15 +202,17 @@ def numbered(
     rows: Sequence[tuple[Term, str, Term]], entities: dict[Term, int], relations: dict[str, int]
 ) -> Int64[np.ndarray, "triples 3"]:
     """Rows of names as rows of numbers; names not met before get the next number."""
-    numbers = [
-        (
-            entities.setdefault(head, len(entities)),
-            relations.setdefault(relation, len(relations)),
-            entities.setdefault(tail, len(entities)),
-        )
-        for head, relation, tail in rows
-    ]
-    return np.array(numbers, dtype=np.int64).reshape(-1, 3)
+    heads, between = [head for head, _, _ in rows], [relation for _, relation, _ in rows]
+    tails = [tail for _, _, tail in rows]
+    for name in dict.fromkeys(chain.from_iterable(zip(heads, tails, strict=True))):
+        entities.setdefault(name, len(entities))
+    for relation in dict.fromkeys(between):
+        relations.setdefault(relation, len(relations))
+    found = np.empty((len(rows), 3), dtype=np.int64)
+    found[:, 0] = np.fromiter(map(entities.__getitem__, heads), np.int64, len(rows))
+    found[:, 1] = np.fromiter(map(relations.__getitem__, between), np.int64, len(rows))
+    found[:, 2] = np.fromiter(map(entities.__getitem__, tails), np.int64, len(rows))
+    return found
 
 
 def binary_atom(term: Term) -> tuple[str, tuple[Term, Term]] | None:

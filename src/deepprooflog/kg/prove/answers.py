@@ -7,19 +7,21 @@ most likely; each is then scored as a ground query, as in ranking and explaining
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.data.rdf_names import RdfNames
 from deepprooflog.kg.data.triples import Graph, SplitName
 from deepprooflog.kg.prove.answer_table import answer_html, answer_table, answers_html
 from deepprooflog.kg.prove.labels import iris_in, labels_in, with_labels
+from deepprooflog.kg.prove.proofs import ProofSearch
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import TripleQuestion
 from deepprooflog.logic.query import Query
@@ -63,6 +65,7 @@ class Answer:
     known: bool  # a triple of train or valid
     proofs: tuple[Proof, ...] = field(repr=False)
     rdf: RdfNames | None = field(default=None, repr=False, compare=False)  # of triples from RDF
+    unseen: tuple[str, ...] = ()  # entities that the prior never saw: it abstains
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -84,6 +87,7 @@ class Answer:
             "prior": self.prior, "evidence": evidence, "known": self.known,
             "proof": proofs[0] if proofs else None, "proofs": proofs,
             **({"labels": dict(self.labels)} if self.labels else {}),
+            **({"unseen": list(self.unseen)} if self.unseen else {}),
         }  # fmt: skip
 
     def _repr_html_(self) -> str:
@@ -105,6 +109,8 @@ class Answer:
             if self.evidence:
                 name, weighed = "belief alone    ", ", to whose log odds the facts add"
             lines.append(f"  {name} {self.prior:.10g}{weighed}")
+        if self.unseen:
+            lines.append(f"  belief abstains: training never saw {', '.join(self.unseen)}")
         for row in self.evidence or ():
             what = "fact" if row.count == 1 else "facts"
             lines.append(f"    {row.log_odds:+.2f}  {row.count} other {what} {row.facts}")
@@ -121,6 +127,7 @@ class Answers(Sequence[Answer]):
     answers: tuple[Answer, ...]
     candidates: int  # triples that were scored
     seconds: float = field(compare=False, repr=False)
+    remarks: tuple[str, ...] = ()  # what limits left out
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -138,13 +145,20 @@ class Answers(Sequence[Answer]):
     @property
     def notes(self) -> list[str]:
         """What to say beside the answers."""
-        return []
+        unseen = dict.fromkeys(name for one in self.answers for name in one.unseen)
+        if not unseen:
+            return list(self.remarks)
+        names = list(unseen)
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        told = f"belief abstains: training never saw {', '.join(names[:5])}{more}"
+        return [*self.remarks, told]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python, as scripts read it."""
         return {
             "query": self.query, "answers": [one.to_dict() for one in self.answers],
             "candidates": self.candidates, "seconds": self.seconds,
+            **({"remarks": list(self.remarks)} if self.remarks else {}),
         }  # fmt: skip
 
     def to_frame(self) -> Any:
@@ -304,8 +318,7 @@ def scored(
     """The most probable of some triples with their proofs."""
     if not len(triples):
         return []
-    with torch.no_grad():
-        mass = prover(triples.to(prover.device))
+    mass, search = prover.weigh_and_search(prover.goals(triples))
     order = mass.success.cpu().sort(descending=True, stable=True).indices[:top]
     known = ~unknown(graph, triples)
     prior = (
@@ -317,6 +330,7 @@ def scored(
             break
         row = triples[place].numpy()
         ends = ((names[0], int(row[0])), (names[1], int(row[2])))
+        unseen = unseen_entities(prover.belief, graph, row[[0, 2]].tolist())
         result.append(
             Answer(
                 bindings={n: graph.entity_text(e) for n, e in ends if n is not None},
@@ -324,22 +338,43 @@ def scored(
                 probability=float(mass.success[place]),
                 upper=float(mass.upper[place]),
                 by_proof=float(mass.proof[place]),
-                prior=None if prior is None else float(prior[place]),
-                evidence=weighed_facts(prover, graph, triples[place : place + 1]),
+                prior=None if prior is None or unseen else float(prior[place]),
+                evidence=None
+                if unseen
+                else weighed_facts(prover, graph, triples[place : place + 1]),
                 known=bool(known[place]),
-                proofs=tuple(prover.proofs(row.tolist(), proofs, believing="last"))
-                if proofs
-                else (),
+                unseen=unseen,
+                proofs=tuple(_proofs(prover, graph, search, row.tolist(), place, proofs)),
             )
         )
     return result
 
 
-def _believed(prover: Prover, triples: Int[Tensor, "n 3"]) -> Float[Tensor, " n"] | None:
-    """The calibrated probabilities of triples by the prior alone."""
-    if prover.belief is None:
-        return None
-    return logsigmoid(prover.belief.of_triples(triples)).exp().cpu()
+def _proofs(
+    prover: Prover,
+    graph: Graph,
+    search: ProofSearch | None,
+    triple: list[int],
+    number: int,
+    count: int,
+) -> list[Proof]:
+    """The best proofs of a triple, query `number` of a search, those by clauses first."""
+    if not count:
+        return []
+    if search is None:
+        return prover.proofs(triple, count, believing="last")
+    query = Query((graph.term(triple),))
+    return search.proofs(prover.program, query, number, count, "last")
+
+
+def unseen_entities(
+    belief: Belief | None, graph: Graph, entities: Iterable[int]
+) -> tuple[str, ...]:
+    """Those of some entities that the prior was not trained on."""
+    if belief is None:
+        return ()
+    known = belief.kge.entities
+    return tuple(graph.entity_text(e) for e in dict.fromkeys(map(int, entities)) if e >= known)
 
 
 def weighed_facts(

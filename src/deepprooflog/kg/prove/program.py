@@ -11,7 +11,7 @@ so that asking about it fails instead of being an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -22,9 +22,9 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.belief.believe import BELIEVE, belief_rule, neural_fact
 from deepprooflog.kg.data.rules import Rule
 from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.prove.stored_facts import StoredFacts, stored_facts
 from deepprooflog.logic.builtins import PROTECTED, is_builtin
 from deepprooflog.logic.index import Entries
-from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.program import BodyOrder, Predicate, PredicateKind, Program
 from deepprooflog.relational.database import Believe, Database
 from deepprooflog.relational.symbols import Symbols
@@ -52,18 +52,19 @@ def program_of(
     rules = list(rules)
     source = graph.sources.get("train")
     file = source.file if source is not None else graph.name
-    entries = {functor: Entries(functor, file) for functor in relation_functors(graph)}
-    with gc_paused():
-        if facts:
-            _add_facts(graph, entries)
-        for rule in rules:
-            for atom in (rule.clause.head, *rule.clause.body):
-                functor = functor_of(atom)
-                if functor is not None and (atom is rule.clause.head or not is_builtin(functor)):
-                    entries.setdefault(functor, Entries(functor, file))
-            entries[rule.clause.functor].add(rule.clause)
-        if believe:
-            _add_belief(graph, entries, file)
+    functors = relation_functors(graph)
+    stores: Sequence[StoredFacts | None] = [None] * len(functors)
+    if facts:
+        stores = stored_facts(graph)
+    entries = {f: Entries(f, file, store) for f, store in zip(functors, stores, strict=True)}
+    for rule in rules:
+        for atom in (rule.clause.head, *rule.clause.body):
+            functor = functor_of(atom)
+            if functor is not None and (atom is rule.clause.head or not is_builtin(functor)):
+                entries.setdefault(functor, Entries(functor, file))
+        entries[rule.clause.functor].add(rule.clause)
+    if believe:
+        _add_belief(graph, entries, file)
     believed = set(relation_functors(graph)) if believe else set()
     predicates = {
         functor: Predicate(
@@ -131,22 +132,13 @@ def rules_of(database: Database, rules: Iterable[Rule]) -> tuple[Rule | None, ..
 
 def fact_columns(graph: Graph) -> dict[int, Int[Tensor, "facts 2"]]:
     """The training triples of each relation that has some: heads and tails in file order."""
-    rows = graph.train[np.argsort(graph.train[:, 1], kind="stable")]
-    begin = np.searchsorted(rows[:, 1], np.arange(len(graph.relations) + 1))
+    order, begin = graph.by_relation
+    rows = np.stack([graph.train[:, 0][order], graph.train[:, 2][order]], 1)
     return {
-        number: torch.from_numpy(rows[begin[number] : begin[number + 1]][:, [0, 2]])
+        number: torch.from_numpy(rows[begin[number] : begin[number + 1]])
         for number in range(len(graph.relations))
         if begin[number] < begin[number + 1]
     }
-
-
-def _add_facts(graph: Graph, entries: dict[Functor, Entries]) -> None:
-    source = graph.sources.get("train")
-    lines = [1] * len(graph.train) if source is None else source.lines.tolist()
-    of_relation = [entries[Functor(name, 2)] for name in graph.relations]
-    names = graph.entities
-    for (head, relation, tail), line in zip(graph.train.tolist(), lines, strict=True):
-        of_relation[relation].add_fact((names[head], names[tail]), line)
 
 
 def _add_belief(graph: Graph, entries: dict[Functor, Entries], file: str) -> None:

@@ -8,10 +8,12 @@ their files and lines, or not at all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Literal
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from deepprooflog.errors import ProofLogError
@@ -24,24 +26,63 @@ from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start, successors
 from deepprooflog.proof.build import Derivation, build_proof
 from deepprooflog.proof.tree import Proof
-from deepprooflog.relational.best_paths import BestPath, best_paths
+from deepprooflog.relational.best_paths import BestPath, PathSearch
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import Layers
 from deepprooflog.relational.rules import is_fact
 from deepprooflog.syntax.writer import write_term
 
 
-def best_proofs(
-    database: Database,
-    program: Program,
-    query: Query,
-    layers: Layers,
-    log_weights: Sequence[Float[Tensor, " _steps"]],
-    n: int,
-) -> list[Proof]:
-    """The `n` most probable derivations of a batch's only query; fewer where there are fewer."""
-    found = islice(best_paths(layers, log_weights), n)
-    return [_proof(database, program, query, layers, path) for path in found]
+@dataclass(frozen=True, eq=False)
+class ProofSearch:
+    """The proofs of the queries of one explored and weighed batch.
+
+    Where some steps believe, those who ask may want the proofs without them, or these first.
+    """
+
+    database: Database
+    layers: Layers
+    every: PathSearch
+    plain: PathSearch | None  # without the steps that believe; None where there are none
+
+    @classmethod
+    def of(
+        cls,
+        database: Database,
+        layers: Layers,
+        log_weights: Sequence[Float[Tensor, " _steps"]],
+        neural: Sequence[Bool[Tensor, " _steps"]] | None,
+    ) -> ProofSearch:
+        """From what a prover has explored and weighed."""
+        plain = None
+        if neural is not None:
+            pairs = zip(log_weights, neural, strict=True)
+            without = [log.masked_fill(by_belief, -torch.inf) for log, by_belief in pairs]
+            plain = PathSearch.of(layers, without)
+        return cls(database, layers, PathSearch.of(layers, log_weights), plain)
+
+    def proofs(
+        self,
+        program: Program,
+        query: Query,
+        number: int,
+        n: int,
+        believing: bool | Literal["last"] = True,
+    ) -> list[Proof]:
+        """The `n` most probable proofs of query `number` of the batch; fewer if it has fewer."""
+        if self.plain is None or believing is True:
+            return self._best(self.every, program, query, number, n)
+        found = self._best(self.plain, program, query, number, n)
+        if believing is False or len(found) == n:
+            return found
+        rest = self._best(self.every, program, query, number, n)
+        return [*found, *(proof for proof in rest if proof not in found)][:n]
+
+    def _best(
+        self, search: PathSearch, program: Program, query: Query, number: int, n: int
+    ) -> list[Proof]:
+        found = islice(search.paths(number), n)
+        return [_proof(self.database, program, query, self.layers, path) for path in found]
 
 
 def program_with_facts(database: Database) -> Program:

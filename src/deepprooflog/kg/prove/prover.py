@@ -6,17 +6,19 @@ The goal graphs of a batch of triples are explored together, every step is weigh
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from deepprooflog.errors import ModelError
+from deepprooflog.errors import ModelError, Notice
 from deepprooflog.kg.belief.believe import Belief
-from deepprooflog.kg.prove.proofs import best_proofs, program_with_facts
+from deepprooflog.kg.prove.proofs import ProofSearch, program_with_facts
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.proof.tree import Proof
@@ -28,7 +30,7 @@ from deepprooflog.relational.sweep import Mass, masses, pruned
 from deepprooflog.relational.weigh import log_weights, transitions_of
 from deepprooflog.score.scorer import Scorer
 from deepprooflog.score.transitions import Transitions
-from deepprooflog.syntax.terms import Atom, Struct
+from deepprooflog.syntax.terms import Atom, Functor, Struct
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Prover(nn.Module):
         self.belief = belief
         self.limits = limits or ExploreLimits()
         self._program = program
+        self._guarded: dict[tuple[Functor, ...], Prover] = {}
         self._transitions: tuple[Database, torch.device, Transitions[Any]] | None = None
         _check_belief(database, belief)
         neural = torch.zeros(len(database.symbols.predicates) + 1, dtype=torch.bool)
@@ -79,6 +82,7 @@ class Prover(nn.Module):
         device = self.device
         if self.database.device != device:
             self.database = self.database.to(device)
+            self._guarded = {}
         return self
 
     @property
@@ -170,23 +174,56 @@ class Prover(nn.Module):
         proof. With `leave_out` the triple is proved without the fact that it is itself.
         """
         goals = self.goals(torch.tensor([list(triple)]), leave_out=leave_out)
-        layers = self.explore(goals)
         (asked,) = self.database.decode(goals)
         query, program = Query(asked.atoms), self.program
         if leave_out and int(goals.left_out) != NO_FACT:
             fact = asked.atoms[0]
             assert isinstance(fact, Struct)
             program = program.without(fact)
+        return self.search(goals).proofs(program, query, 0, n, believing)
+
+    @torch.no_grad()
+    def weigh_and_search(self, goals: Goals) -> tuple[Mass, ProofSearch | None]:
+        """The masses of some queries, and the search for their proofs over the same goals.
+
+        Where limits cut the goals of the batch, what is left open may have room when a query is
+        asked alone: then there is no search, and each is to be proved by itself.
+        """
+        layers = self.explore(goals)
         weights, neural = self.log_weights(layers)
-        if neural is None or believing is True:
-            return best_proofs(self.database, program, query, layers, weights, n)
-        pairs = zip(weights, neural, strict=True)
-        plain = [log.masked_fill(by_belief, -torch.inf) for log, by_belief in pairs]
-        found = best_proofs(self.database, program, query, layers, plain, n)
-        if believing is False or len(found) == n:
-            return found
-        rest = best_proofs(self.database, program, query, layers, weights, n)
-        return [*found, *(proof for proof in rest if proof not in found)][:n]
+        mass = masses(layers, weights, neural)
+        if layers.cut:
+            return mass, None
+        return mass, ProofSearch.of(self.database, layers, weights, neural)
+
+    @torch.no_grad()
+    def search(self, goals: Goals) -> ProofSearch:
+        """The search for the proofs of some queries."""
+        layers = self.explore(goals)
+        return ProofSearch.of(self.database, layers, *self.log_weights(layers))
+
+    def with_guards(self, guards: Sequence[Functor]) -> Prover:
+        """The prover for queries that use guards which no rule of its program has; made once."""
+        symbols = self.database.symbols
+        missing = tuple(guard for guard in guards if not symbols.has_predicate(guard))
+        if not missing:
+            return self
+        if missing not in self._guarded:
+            database = self.database.with_guards(missing)
+            own = partial(getattr, self, "program")
+            made = Prover(database, self.policy, self.belief, self.limits, program=own)
+            made.train(self.training)
+            with warnings.catch_warnings(record=True) as unknown:
+                warnings.simplefilter("always")
+                made.transitions  # noqa: B018 - which is made once, and tells what it does not know
+            if unknown:
+                names = ", ".join(guard.name for guard in missing)
+                warnings.warn(
+                    f"no rule of the run has {names}: the policy weighs goals that have it as it "
+                    "weighs any symbol it does not know", Notice, stacklevel=2,
+                )  # fmt: skip
+            self._guarded[missing] = made
+        return self._guarded[missing]
 
     def _with_belief(
         self,

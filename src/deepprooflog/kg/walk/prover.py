@@ -41,7 +41,7 @@ from deepprooflog.kg.evaluation.figures import figures
 from deepprooflog.kg.evaluation.lists import rank_lists
 from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.kge.negatives import all_candidates
-from deepprooflog.kg.prove.answers import TOLD, Answer, Answers, WeighedFacts
+from deepprooflog.kg.prove.answers import TOLD, Answer, Answers, WeighedFacts, unseen_entities
 from deepprooflog.kg.prove.question import TripleQuestion
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WALKS
@@ -205,8 +205,8 @@ class WalkProver:
     ) -> Answer:  # fmt: skip
         probability = float(torch.tensor(logit).sigmoid())
         ends = ((question.names[0], int(row[0])), (question.names[1], int(row[2])))
-        prior = None
-        if self.belief is not None:
+        prior, unseen = None, unseen_entities(self.belief, self.graph, row[[0, 2]].tolist())
+        if self.belief is not None and not unseen:
             prior = float(self.belief.of_triples(torch.from_numpy(row[None]))[0].sigmoid())
         shown = walk_proofs(
             self.model, self.facts, self.graph, row, proofs, side=side, program=self.program,
@@ -216,7 +216,7 @@ class WalkProver:
             bindings={n: self.graph.entity_text(e) for n, e in ends if n is not None},
             triple=self.graph.text(row), probability=probability, upper=probability,
             by_proof=probability * walked, prior=prior, known=known, proofs=tuple(shown),
-            evidence=tuple(self._facts(row, side)),
+            evidence=tuple(self._facts(row, side)), unseen=unseen,
         )  # fmt: skip
 
     def _facts(self, row: Int64[np.ndarray, " 3"], side: Side) -> Iterator[WeighedFacts]:

@@ -6,6 +6,7 @@
     model.safetensors                the weights that answer
     metrics.jsonl    a line for each epoch
     checkpoint.pt    the last state and the best weights, to go on with training
+    facts.json       of a graph: the facts that were added and removed since
     curves.svg       loss and accuracy over the epochs
     result.json      the test figures and the seconds, when the run is done
     README.md        what it is, for people and hubs
@@ -161,6 +162,10 @@ class RunFolder:
     def read_result(self) -> dict[str, Any]:
         """The test figures of a finished run."""
         return read_json(self.result)
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """What `write_json` wrote."""
+        return read_json(self.path / name)
 
     def append(self, row: Mapping[str, object]) -> None:
         """Add a line to the metrics."""

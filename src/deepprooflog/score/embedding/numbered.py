@@ -10,6 +10,7 @@ the scorer's parameters each has.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -24,7 +25,7 @@ from deepprooflog.score.embedding.terms import VARIABLES
 from deepprooflog.score.embedding.vocabulary import NumberSymbol
 from deepprooflog.score.segments import distinct_rows
 from deepprooflog.score.transitions import PAD, LogPolicy, SymbolNames, Transitions
-from deepprooflog.syntax.terms import Atom, Str
+from deepprooflog.syntax.terms import NIL, Atom, Str, Term
 from deepprooflog.syntax.terms import Float as PrologFloat
 
 
@@ -54,7 +55,14 @@ def rows(scorer: Embedding, symbols: SymbolNames) -> NumberedRows:
     known, first_number = scorer.vocabulary, VARIABLES + len(scorer.vocabulary)
     terms = list(range(VARIABLES))
     features: list[list[float]] = []
-    for constant in symbols.constants:
+    constants: Sequence[Term] = symbols.constants
+    if known.has_numbers and known.shares_constants:
+        # All have one row but `[]`, whose place is found faster than that of each.
+        terms += [VARIABLES + known.row(Atom("anyone"))] * len(constants)
+        if NIL in constants:
+            terms[VARIABLES + constants.index(NIL)] = VARIABLES + known.row(NIL)
+        constants = ()
+    for constant in constants:
         if known.has_numbers or isinstance(constant, Atom | Str):
             assert isinstance(constant, Atom | Str | NumberSymbol)
             terms.append(VARIABLES + known.row(constant))

@@ -1,0 +1,92 @@
+"""The training triples of one relation as facts of a program, read from the graph's arrays.
+
+A graph of a million triples would take seconds to become a million terms, of which a proof needs a
+handful. Here a fact becomes a term when a call asks for it; which facts a call asks for is a binary
+search in the heads or tails of its relation, sorted when the first call asks by that side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Int64
+
+from deepprooflog.kg.data.triples import Graph
+from deepprooflog.logic.index import FactRow
+from deepprooflog.syntax.terms import Struct, Term
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFacts:
+    """The facts of a relation in file order: their rows among the graph's training triples."""
+
+    graph: Graph
+    rows: Int64[np.ndarray, " facts"]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def row(self, number: int) -> FactRow:
+        """The entities of a fact and its line; 1 where there is no file."""
+        graph, at = self.graph, int(self.rows[number])
+        source = graph.sources.get("train")
+        head, _, tail = graph.train[at].tolist()
+        line = 1 if source is None else int(source.lines[at])
+        return (graph.entities[head], graph.entities[tail]), line
+
+    def numbers(self, shown: Sequence[Term | None]) -> Sequence[int]:
+        """The facts with these entities, in file order; None stands for any."""
+        if any(type(term) is Struct for term in shown):
+            return ()
+        wanted = [None if term is None else self.graph.entity_ids.get(term, -1) for term in shown]
+        head, tail = wanted
+        if head is not None:
+            found = self._with(0, head)
+            if tail is not None:
+                found = found[self.graph.train[self.rows[found], 2] == tail]
+        elif tail is not None:
+            found = self._with(2, tail)
+        else:
+            return range(len(self.rows))
+        numbers: list[int] = found.tolist()
+        return numbers
+
+    def _with(self, column: int, entity: int) -> Int64[np.ndarray, " found"]:
+        """The facts that have an entity on one side."""
+        keys, order = self._by_head if column == 0 else self._by_tail
+        begin, end = np.searchsorted(keys, [entity, entity + 1])
+        return order[begin:end]
+
+    @cached_property
+    def _by_head(self) -> tuple[Int64[np.ndarray, " facts"], Int64[np.ndarray, " facts"]]:
+        return self._sorted(0)
+
+    @cached_property
+    def _by_tail(self) -> tuple[Int64[np.ndarray, " facts"], Int64[np.ndarray, " facts"]]:
+        return self._sorted(2)
+
+    def _sorted(
+        self, column: int
+    ) -> tuple[Int64[np.ndarray, " facts"], Int64[np.ndarray, " facts"]]:
+        """The entities on one side in order, and the facts; stable, so that these ascend."""
+        entities = self.graph.train[self.rows, column]
+        order = np.argsort(entities, kind="stable")
+        return entities[order], order
+
+
+def stored_facts(graph: Graph) -> list[StoredFacts]:
+    """The facts of each relation.
+
+    >>> from deepprooflog.kg.data.triples import graph_of
+    >>> (knows,) = stored_facts(graph_of([("ann", "knows", "bob"), ("cy", "knows", "bob")]))
+    >>> knows.numbers([None, knows.graph.entities[1]]), knows.row(1)
+    ([0, 1], ((Atom('cy'), Atom('bob')), 1))
+    """
+    order, begin = graph.by_relation
+    return [
+        StoredFacts(graph, order[begin[number] : begin[number + 1]])
+        for number in range(len(graph.relations))
+    ]

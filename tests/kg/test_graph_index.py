@@ -1,0 +1,124 @@
+"""The index of a graph: what is opened is what the text says, or it is refused."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import deepprooflog as dpl
+from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg.data.folder import read_text_graph
+from deepprooflog.kg.data.graph_index import MAGIC, NAME, index_folder, open_index
+from deepprooflog.kg.data.triples import SPLITS, Graph
+
+TRAIN = "ann\tknows\tbob\nbob\tknows\tÅsa 水\nann\tknows\tbob\n7\tage\t-3\n00260881\tknows\tAda\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    own = tmp_path / "people"
+    own.mkdir()
+    (own / "train.tsv").write_text(TRAIN, encoding="utf-8")
+    (own / "valid.tsv").write_text("bob\tknows\tann\n")
+    (own / "test.pl").write_text("knows(\"a string\", 2.5).\nlikes('O''Hara', zed).\n")
+    (own / "rules.pl").write_text("knows(X, Y) :- knows(Y, X).\n")
+    return own
+
+
+def assert_same(one: Graph, other: Graph) -> None:
+    assert one.entities == other.entities
+    assert [type(e) for e in one.entities] == [type(e) for e in other.entities]
+    assert (one.name, one.relations, one.notices) == (other.name, other.relations, other.notices)
+    assert (one.rules, one.folder) == (other.rules, other.folder)
+    assert one.sources.keys() == other.sources.keys()
+    for split in SPLITS:
+        assert np.array_equal(one.split(split), other.split(split))
+        assert one.sources[split].file == other.sources[split].file
+        assert np.array_equal(one.sources[split].lines, other.sources[split].lines)
+
+
+def test_what_is_opened_is_what_the_text_says(folder: Path) -> None:
+    text = read_text_graph(folder)
+    made = index_folder(folder)
+    assert (made.entities, made.relations, made.triples) == (len(text.entities), 3, 7)
+    assert made.bytes == (folder / NAME).stat().st_size
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        graph = dpl.kg.load(folder)
+        torch.from_numpy(graph.train)
+    assert_same(graph, text)
+    assert not graph.train.flags.owndata  # a view of the file
+
+
+def test_a_larger_graph(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for split, count in (("train", 3000), ("valid", 50), ("test", 50)):
+        rows = rng.integers(0, 300, (count, 2)), rng.integers(0, 9, count)
+        lines = [f"e{h}\tr{r}\t{t}\n" for (h, t), r in zip(*rows, strict=True)]
+        (tmp_path / f"{split}.txt").write_text("".join(lines))
+    index_folder(tmp_path)
+    assert_same(dpl.kg.load(tmp_path), read_text_graph(tmp_path))
+
+
+def test_an_index_of_other_files_is_not_used(folder: Path) -> None:
+    index_folder(folder)
+    with (folder / "train.tsv").open("a") as file:
+        file.write("bob\tknows\tcy\n")
+    with pytest.warns(Notice, match=r"was made before train changed and is not used"):
+        graph = dpl.kg.load(folder)
+    assert len(graph.train) == 5
+    index_folder(folder)
+    assert_same(dpl.kg.load(folder), graph)
+    (folder / "valid.tsv").rename(folder / "valid.txt")
+    with pytest.warns(Notice, match=r"before valid changed"):
+        dpl.kg.load(folder)
+
+
+def test_what_is_no_whole_index_is_refused(folder: Path) -> None:
+    index_folder(folder)
+    path = folder / NAME
+    whole = path.read_bytes()
+    for size in (1, len(MAGIC), len(MAGIC) + 4, 40, 200, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(DataError, match=r"cut off or damaged|not the index|another version"):
+            dpl.kg.load(folder)
+    path.write_bytes(whole + b"\0")
+    with pytest.raises(DataError, match="cut off or damaged"):
+        dpl.kg.load(folder)
+    path.write_bytes(b"PK\x03\x04 something else altogether, and longer than a header " * 9)
+    with pytest.raises(DataError, match="not the index of a graph") as error:
+        dpl.kg.load(folder)
+    assert "dprl data index" in (error.value.hint or "")
+    path.write_bytes(whole.replace(MAGIC + b"1", MAGIC + b"0", 1))
+    with pytest.raises(DataError, match="another version"):
+        dpl.kg.load(folder)
+    path.write_bytes(whole.replace(b'"knows"', b'"knowz"', 1))
+    with pytest.raises(DataError, match="cut off or damaged"):
+        dpl.kg.load(folder)
+    path.write_bytes(b"")
+    with pytest.raises(DataError):
+        dpl.kg.load(folder)
+
+
+def test_numbers_without_names_are_refused(folder: Path) -> None:
+    index_folder(folder)
+    path = folder / NAME
+    whole = bytearray(path.read_bytes())
+    at = whole.index(np.array([0, 0, 1], dtype=np.int64).tobytes())
+    whole[at : at + 8] = (99).to_bytes(8, "little")
+    path.write_bytes(bytes(whole))
+    with pytest.raises(DataError, match="damaged"):
+        dpl.kg.load(folder)
+
+
+def test_graphs_from_rdf_have_none(tmp_path: Path) -> None:
+    for split in SPLITS:
+        (tmp_path / f"{split}.nt").write_text("<http://a/x> <http://a/p> <http://a/y> .\n")
+    with pytest.raises(DataError, match="from RDF has no index"):
+        index_folder(tmp_path)
+    assert not (tmp_path / NAME).exists()
+    assert open_index(tmp_path, {}) is None
