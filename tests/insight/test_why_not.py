@@ -159,6 +159,6 @@ def test_an_error_after_an_assumption_is_a_dead_end() -> None:
 
 def test_a_search_without_end_is_ended() -> None:
     endless = dpl.Program("p(X) :- n(Y), q(X, Y). n(X) :- between(1, inf, X). q(a, 0).")
-    found = dpl.why_not(endless, "p(b)", most=3, budget=dpl.Budget(max_seconds=1, max_goals=50))
+    found = dpl.why_not(endless, "p(b)", most=3, budget=dpl.Budget(max_goals=50))
     assert found.stopped is not None
     assert found.derivations[0].missing == ("q(b,1)",)

@@ -26,12 +26,15 @@ from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.program import Predicate, PredicateKind, Program
 from deepprooflog.logic.resolve import Step, successors
 from deepprooflog.score.fixed import Weigh
-from deepprooflog.syntax.terms import Functor, Term, args_of, functor_of, is_ground
+from deepprooflog.syntax.terms import Functor, Term, Var, args_of, functor_of, is_ground
 
 # Goals that are expanded and weighed together at most.
 WIDTH = 64
 # Successors of one goal that are looked at: `between(1, inf, X)` has no end.
 WIDEST = 10_000
+# Clauses that a call with no argument bound may have, once something was assumed: before that, an
+# order that takes bound atoms first hardly meets such calls.
+WIDEST_OPEN = 2000
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,9 @@ class NearSearch:
         goal, weighs = self.goals[node], self.rules.weighs
         left = self.left[node][0] if self.left[node] else 0
         found: list[Step] = []
+        if goal.answer and self._wide_open(goal.atoms[0]):
+            self.stopped = "open calls"
+            return found
         try:
             for step in successors(self.program, goal, self.interner, self.budget.for_guard()):
                 if weighs is None or weighs(step.choice, left):
@@ -186,6 +192,16 @@ class NearSearch:
                 raise
             return None
         return found
+
+    def _wide_open(self, atom: Term) -> bool:
+        """Whether a call binds no argument of a predicate with very many clauses."""
+        functor = functor_of(atom)
+        return (
+            functor is not None
+            and self.program.defines(functor)
+            and self.program.size(functor) > WIDEST_OPEN
+            and all(type(argument) is Var for argument in args_of(atom))
+        )
 
     def _nesting(self, node: int, step: Step) -> tuple[int, ...]:
         left = self.left[node]
