@@ -50,7 +50,7 @@ def new_tab(browser: Browser) -> Iterator[NewTab]:
 
 
 @pytest.fixture(scope="session")
-def village_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def village_run(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on the village that ships with the package, trained in a few seconds."""
     base = tmp_path_factory.getbasetemp()
     # Tests that run in parallel share it: the first of them trains.
