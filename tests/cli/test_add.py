@@ -10,6 +10,7 @@ import pytest
 import deepprooflog as dpl
 from deepprooflog.cli import main
 from deepprooflog.errors import Notice
+from deepprooflog.kg.told import tell_run
 
 RULES = "gran(X, Z) :- parent(X, Y), parent(Y, Z)."
 PARENTS = [(f"p{i}", "parent", f"p{2 * i + k}") for i in range(1, 8) for k in (0, 1)]
@@ -72,8 +73,8 @@ def test_facts_are_added_and_taken_back(run: str, capsys: pytest.CaptureFixture[
 def test_python_opens_the_run_as_the_view_that_it_is(run: str) -> None:
     """What `add` keeps is what `with_facts` shows of the model that was trained."""
     view = dpl.kg.open(run).with_facts(["parent(p15, newborn)"], ["parent(p1, p2)"])
-    assert main(["add", run, "parent(p15, newborn)"]) == 0
-    assert main(["add", run, "--remove", "parent(p1, p2)"]) == 0
+    told = tell_run(run, added=[("p15", "parent", "newborn")], removed=["parent(p1, p2)"])
+    assert (told.added, told.removed, told.known) == (1, 1, 0)
     with pytest.warns(Notice, match="1 fact added and 1 fact removed since training"):
         opened = dpl.kg.open(run)
     for query in ("gran(p7, X)", "gran(X, p4)", "parent(X, newborn)"):
