@@ -76,3 +76,16 @@ def test_the_old_name(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None
     told = capsys.readouterr().err
     assert "note: the command is dprl data get countries_s1" in told
     assert "could not be fetched" in told
+
+
+def test_a_folder_is_indexed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for split in ("train", "valid", "test"):
+        (tmp_path / f"{split}.tsv").write_text("ann\tknows\tbob\nbob\tknows\tann\n")
+    assert main(["data", "index", str(tmp_path), "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert (made["triples"], made["entities"], made["relations"]) == (6, 2, 1)
+    assert made["bytes"] == Path(made["path"]).stat().st_size
+    assert main(["data", "check", str(tmp_path), "--json"]) == 1  # each split has train's triples
+    assert json.loads(capsys.readouterr().out)["splits"]["test"]["in_train"] == 2
+    assert main(["data", "index", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere" in capsys.readouterr().err

@@ -122,3 +122,16 @@ def test_graphs_from_rdf_have_none(tmp_path: Path) -> None:
         index_folder(tmp_path)
     assert not (tmp_path / NAME).exists()
     assert open_index(tmp_path, {}) is None
+
+
+def test_a_flipped_bit_is_refused(folder: Path) -> None:
+    """One bit at a time, in the header, the triples and the names."""
+    index_folder(folder)
+    path = folder / NAME
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 7):
+        changed = bytearray(whole)
+        changed[at] ^= 1 << at % 8
+        path.write_bytes(changed)
+        with pytest.raises(DataError, match="index"):
+            dpl.kg.load(folder)

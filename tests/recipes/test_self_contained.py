@@ -130,7 +130,8 @@ def test_another_graph_may_have_entities_that_the_prior_does_not_know(
     )
     (one,) = found.to_dict()["answers"]
     assert one["known"]
-    assert one["prior"] == 0.0
+    assert one["prior"] is None
+    assert one["unseen"] == ["newcomer"]
     assert one["probability"] == one["by_proof"] > 0
     assert 0 < figures(run, data=str(data))["mrr"] <= 1
     with (data / "train.tsv").open("a") as file:

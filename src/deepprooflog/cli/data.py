@@ -1,4 +1,4 @@
-"""`dprl data`: list and fetch public data sets, and check the triples of a folder."""
+"""`dprl data`: list and fetch public data sets, check the triples of a folder and index them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ EXAMPLE = """\
   dprl data list
   dprl data get wn18rr_standard
   dprl data check FOLDER
+  dprl data index FOLDER
 """
 LIST_EXAMPLE = """\
   dprl data list
@@ -51,16 +52,24 @@ unseen_relation, self_loops, inverse_in_train, pair_in_train, halves: {both, hea
 pairs: [{kind, first, second, shared, of_first, of_second, share}], notices}
 """
 
+INDEX_EXAMPLE = """\
+  dprl data index FOLDER
+
+Writes FOLDER/graph.index, which is opened in place of the text from then on; where the text has
+changed since, a notice says so and the text is read. Graphs from RDF have no index
+JSON: {path, entities, relations, triples, bytes, seconds}
+"""
+
 
 def add_parser(commands: Commands) -> None:
-    summary = "list, fetch and check data sets"
+    summary = "list, fetch, check and index data sets"
     parser = commands.add_parser(
         "data", help=summary, description=summary[0].upper() + summary[1:] + ".",
         epilog=f"example:\n{EXAMPLE}", formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )  # fmt: skip
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    for add in (_add_list, _add_get, _add_check):
+    for add in (_add_list, _add_get, _add_check, _add_index):
         add(actions)
 
 
@@ -86,6 +95,13 @@ def _add_check(actions: Commands) -> None:
         help="share from which relations are inverses or duplicates; default: 0.8",
     )  # fmt: skip
     parser.set_defaults(run=run_check, needs="deepprooflog.kg.checking.check")
+
+
+def _add_index(actions: Commands) -> None:
+    parser = command(actions, "index", "make a folder's triples a file that opens fast",
+                     INDEX_EXAMPLE)  # fmt: skip
+    parser.add_argument("data", metavar="FOLDER", help="a folder with train, valid and test")
+    parser.set_defaults(run=run_index, needs="deepprooflog.kg.data.graph_index")
 
 
 def _share(text: str) -> float:
@@ -191,3 +207,16 @@ def run_check(arguments: argparse.Namespace) -> int:
     else:
         print(found)
     return 1 if found.faults else 0
+
+
+def run_index(arguments: argparse.Namespace) -> int:
+    """Write the index, and say what is in it."""
+    from deepprooflog.kg.data.graph_index import index_folder
+
+    began = time.perf_counter()
+    made = index_folder(arguments.data)
+    if arguments.json:
+        report.emit_json({**made.to_dict(), "seconds": time.perf_counter() - began})
+    else:
+        print(made)
+    return 0

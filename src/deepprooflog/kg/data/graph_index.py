@@ -3,12 +3,13 @@ r"""A graph as one file of plain arrays, made once and opened by memory map.
     deepprooflog graph index 1\n
     8 bytes          how long the header is, little-endian
     header           JSON: the graph's name and relations, the files it was made of with their
-                     SHA-256, where each array is, how long the file is, the header's SHA-256
+                     SHA-256, where each array is, how long the arrays are and their CRC-32, behind
+                     the header's own SHA-256
     arrays           triples and lines of each split, the entities' names and where each begins
 
 Reading text is what takes long with millions of triples: the arrays are used as they lie in the
-file, and pages that nobody asks for are never read. An index that is cut off, not one, or of
-another version is refused; one of files that have changed since is not used, and a notice says so.
+file. An index that is cut off, damaged, not one, or of another version is refused; one of files
+that have changed since is not used, and a notice says so.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -97,6 +99,8 @@ def open_index(folder: Path, files: Mapping[SplitName, Path]) -> Graph | None:
         )
         return None
     try:
+        if zlib.crc32(whole[begin:]) != header["crc32"]:
+            raise ValueError("other bytes")
         arrays = {
             name: whole[begin + at : begin + at + size].view(kind).reshape(shape)
             for name, (kind, shape, at, size) in header["arrays"].items()
@@ -127,7 +131,8 @@ def _header(path: Path) -> tuple[dict[str, Any], int, np.ndarray]:
             raise ValueError
         header = json.loads(text)
         begin = _round(first + 8 + length)
-        if len(whole) != begin + header["bytes"]:
+        filled = whole[first + 8 + length : begin]
+        if len(whole) != begin + header["bytes"] or filled.any():
             raise ValueError
     except (ValueError, KeyError):
         raise DataError("the index is cut off or damaged", file=str(path), hint=_AGAIN) from None
@@ -150,18 +155,20 @@ def _bytes_of(graph: Graph, files: Mapping[SplitName, Mapping[str, object]]) -> 
         places[name] = (array.dtype.str, array.shape, at, array.nbytes)
         at = _round(at + array.nbytes)
     notices = [[n.message, n.file, n.line, n.count] for n in graph.notices]
+    body = b"".join(
+        part
+        for array in arrays.values()
+        for part in (array.tobytes(), b"\0" * (_round(array.nbytes) - array.nbytes))
+    )
     header = {
         "name": graph.name, "relations": graph.relations, "files": files, "arrays": places,
         "sources": {name: source.file for name, source in graph.sources.items()},
-        "notices": notices, "bytes": at,
+        "notices": notices, "bytes": at, "crc32": zlib.crc32(body),
     }  # fmt: skip
     text = json.dumps(header).encode()
     text = hashlib.sha256(text).hexdigest().encode() + text
     head = MAGIC + VERSION + len(text).to_bytes(8, "little") + text
-    parts = [head, b"\0" * (_round(len(head)) - len(head))]
-    for array in arrays.values():
-        parts += [array.tobytes(), b"\0" * (_round(array.nbytes) - array.nbytes)]
-    return b"".join(parts)
+    return b"".join((head, b"\0" * (_round(len(head)) - len(head)), body))
 
 
 def _graph(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Graph:
