@@ -99,7 +99,7 @@ def open_index(folder: Path, files: Mapping[SplitName, Path]) -> Graph | None:
         )
         return None
     try:
-        if zlib.crc32(memoryview(whole[begin:])) != header["crc32"]:
+        if zlib.crc32(whole[begin:].data) != header["crc32"]:
             raise ValueError("other bytes")
         arrays = {
             name: whole[begin + at : begin + at + size].view(kind).reshape(shape)
