@@ -153,7 +153,7 @@ def _compare(program: Program, goal: Term, wanted: Term | None) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run = solver.run(goal)
-            held = next(run, run) is None
+            held = next(run, None) is not None
             run.close()
     except PrologError as error:
         ball = error.term  # type: ignore[assignment]

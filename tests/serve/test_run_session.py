@@ -57,6 +57,8 @@ def test_facts_are_changed_and_put_back(run: Client) -> None:
         == run.get("/api/facts").json()
     )
     assert run.result("explain", query="uncle(cy, bob)")["probability"] == 0.0
+    now, then = (run.result("query", query="uncle(cy, bob)", as_trained=t) for t in (False, True))
+    assert [found["answers"][0]["probability"] for found in (now, then)] == [0.0, before]
     added = run.post("/api/facts", json={"added": ["brother(eve, ann)"]})
     assert added.status_code == 200
     assert run.result("explain", query="uncle(eve, bob)")["probability"] == pytest.approx(1.0)

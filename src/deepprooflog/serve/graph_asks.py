@@ -65,7 +65,8 @@ def describe(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
 def query(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
     """The most probable answers of a triple with variables, each with its proofs."""
     asking.on_stage("answers")
-    found = subject.model.query(
+    model = subject.trained if asking.arguments.get("as_trained") else subject.model
+    found = model.query(
         asking.text("query"), asking.number("top", 10), proofs=asking.number("proofs", 1),
         new=bool(asking.arguments.get("new", False)),
     )  # fmt: skip

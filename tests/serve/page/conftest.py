@@ -20,10 +20,16 @@ from serve.page.browsing import EXAMPLES, WAIT, NewTab, Tab, dprl, environment, 
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
+def chromium() -> str:
+    path = shutil.which("chromium")
+    if path is None:
         pytest.skip("chromium is not installed (Debian: chromium)")
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    """One for a file of tests: as long as it is there, no other test can run an event loop."""
     expect.set_options(timeout=WAIT)
     with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -50,7 +56,7 @@ def new_tab(browser: Browser) -> Iterator[NewTab]:
 
 
 @pytest.fixture(scope="session")
-def village_run(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def village_run(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on the village that ships with the package, trained in a few seconds."""
     base = tmp_path_factory.getbasetemp()
     # Tests that run in parallel share it: the first of them trains.
@@ -71,12 +77,12 @@ def _train(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def run_url(browser: Browser, village_run: Path) -> Iterator[str]:
+def run_url(chromium: str, village_run: Path) -> Iterator[str]:
     with server(village_run) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
-def program_url(browser: Browser) -> Iterator[str]:
+def program_url(chromium: str) -> Iterator[str]:
     with server(EXAMPLES / "umbrella.pl") as url:
         yield url

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deepprooflog.errors import DataError, ModelError
+from deepprooflog.errors import DataError, ModelError, ProofLogError
 from deepprooflog.learn.run.curves import Scalars
 from deepprooflog.learn.run.loop import Row
 
@@ -169,7 +169,7 @@ def tracked(
     >>> rows
     [{'step': 1, 'loss': 0.5}]
     """
-    tracking = Tracking(None if kind == NO_TRACKER else TRACKERS[kind](run), callback)
+    tracking = Tracking(None if kind == NO_TRACKER else _begun(kind, run), callback)
     failed = True
     try:
         yield tracking
@@ -177,6 +177,15 @@ def tracked(
     finally:
         if tracking.tracker is not None:
             tracking.tracker.end(tracking.figures, failed)
+
+
+def _begun(kind: str, run: TrackedRun) -> Tracker:
+    try:
+        return TRACKERS[kind](run)
+    except ProofLogError:
+        raise
+    except Exception as error:  # whatever the library raises: nothing is trained yet
+        raise ModelError(f"{kind} cannot begin: {error}", hint="track=none trains without") from error
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:

@@ -216,8 +216,9 @@ async function showEffects(root, q) {
   let now;
   try {
     now = await ask("/api/query", body);
+    if (!root.isConnected) return; // another view has taken over: it is the one that asks
     then = before(q);
-    if (changed() && !then) then = await askAsTrained(body);
+    if (changed() && !then) then = await ask("/api/query", { ...body, as_trained: true });
   } catch (error) {
     show(root, problem(error, q));
     return;
@@ -227,16 +228,6 @@ async function showEffects(root, q) {
     el("h3", {}, "Answers of ", term(q)),
     changed() ? beforeAfter(q, then, now) : unchanged(q, now),
   );
-}
-
-async function askAsTrained(body) {
-  const { added, removed } = session;
-  await changeFacts([], []);
-  try {
-    return await ask("/api/query", body);
-  } finally {
-    await changeFacts(added, removed);
-  }
 }
 
 function beforeAfter(q, then, now) {

@@ -12,6 +12,7 @@ export const session = {
 
 const kept = new Map(); // results by what was asked, while facts and program stay as they are
 const asTrained = new Map(); // query → answers without changed facts
+let version = 0; // of facts and program: what was asked of an earlier one is not kept
 
 export async function open() {
   Object.assign(session, await get("/api/session"));
@@ -28,7 +29,7 @@ export const changed = () => session.added.length + session.removed.length > 0;
 export async function changeFacts(added, removed) {
   const answer = await post("/api/facts", { added, removed });
   Object.assign(session, pick({ added, removed, ...answer }));
-  kept.clear();
+  forget();
   window.dispatchEvent(new Event("facts"));
 }
 
@@ -37,9 +38,14 @@ export async function changeProgram(text) {
   const answer = await post("/api/program", { text });
   if (answer.ok) {
     session.program = text;
-    kept.clear();
+    forget();
   }
   return answer;
+}
+
+function forget() {
+  kept.clear();
+  version += 1;
 }
 
 const STAGES = { queued: "Waiting for other queries", starting: "Starting", loading: "Loading" };
@@ -57,6 +63,7 @@ export async function ask(path, body) {
   const controller = new AbortController();
   running = controller;
   const began = performance.now();
+  const asked = { version, changed: changed() };
   let stage = "";
   const tell = () => report({ busy: true, stage, seconds: (performance.now() - began) / 1000 });
   tell();
@@ -66,8 +73,9 @@ export async function ask(path, body) {
       stage = stageOf(state);
     };
     const result = await job(path, body, { signal: controller.signal, onProgress });
-    kept.set(key, result);
-    if (path === "/api/query" && !changed()) asTrained.set(body.query, result);
+    if (asked.version === version) kept.set(key, result);
+    const trained = body.as_trained || (!asked.changed && asked.version === version);
+    if (path === "/api/query" && trained) asTrained.set(body.query, result);
     return result;
   } finally {
     clearInterval(clock);

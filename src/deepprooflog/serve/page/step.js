@@ -28,6 +28,7 @@ export async function stepView(root, { q, path = "", ahead = "" }) {
     // Each goal of the way is asked for: what is known already costs nothing.
     for (let length = 0; length <= numbers.length; length += 1) {
       here = await ask("/api/steps", { query: q, path: numbers.slice(0, length) });
+      if (!root.isConnected) return; // another view has taken over: it is the one that asks
       if (length < numbers.length)
         taken.push({
           goal: here.goal,

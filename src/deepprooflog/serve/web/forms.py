@@ -28,6 +28,7 @@ class QueryForm(AskForm):
     top: int = Field(10, ge=1, le=1000, description="how many answers")
     proofs: int = Field(1, ge=0, le=100, description="how many proofs of each")
     new: bool = Field(False, description="of a run: only answers that no one told")
+    as_trained: bool = Field(False, description="of a run: without the facts that were changed")
 
 
 class ExplainForm(AskForm):
