@@ -181,3 +181,17 @@ def test_what_is_not_installed_is_said_before_anything_is_trained(
         tracked("tensorboard", TrackedRun("x", {})),
     ):
         pass
+
+
+def test_a_tracker_that_cannot_begin_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where MLflow finds no store: its own error is the message."""
+
+    def refuse(_: object) -> None:
+        raise RuntimeError("no store")
+
+    monkeypatch.setitem(sys.modules, "mlflow", SimpleNamespace(set_experiment=refuse))
+    with (
+        pytest.raises(ModelError, match="mlflow cannot begin: no store"),
+        tracked("mlflow", TrackedRun("mine", {})),
+    ):
+        pass

@@ -185,7 +185,9 @@ def _begun(kind: str, run: TrackedRun) -> Tracker:
     except ProofLogError:
         raise
     except Exception as error:  # whatever the library raises: nothing is trained yet
-        raise ModelError(f"{kind} cannot begin: {error}", hint="track=none trains without") from error
+        raise ModelError(
+            f"{kind} cannot begin: {error}", hint="track=none trains without"
+        ) from error
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
