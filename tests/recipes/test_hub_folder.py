@@ -113,6 +113,10 @@ def test_runs_of_older_versions_are_read(
     dpl.load(old).save(tmp_path / "new")
     assert not list((tmp_path / "new").glob("*.pt"))
     assert figures(tmp_path / "new", "kg") == figures(trained[name], "kg")
+    told = dpl.kg.tell(old, added=["brother(newcomer, max_ashgrove)"])
+    assert (told.added, told.new_entities) == (1, ("newcomer",))
+    with pytest.warns(dpl.Notice, match="1 fact added since training"):
+        assert len(dpl.load(old).graph.train) == len(dpl.load(trained[name]).graph.train) + 1
 
 
 def test_what_is_saved_has_a_hubs_layout(trained: dict[str, Path], tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from deepprooflog.kg.data.fact_changes import (
     write_changes,
 )
 from deepprooflog.kg.data.notice import plural
-from deepprooflog.kg.data.snapshot import NAME, read_snapshot
+from deepprooflog.kg.data.snapshot import read_snapshot, snapshot_path
 from deepprooflog.kg.model import TASK
 from deepprooflog.learn.run.folder import reopen
 
@@ -64,13 +64,13 @@ def tell_run(
     """
     new, gone = list(added), list(removed)
     with reopen(Path(folder)) as run:
-        task = run.config()["task"]
-        if task != TASK or not (run.path / NAME).exists():
+        task, kept = run.config()["task"], snapshot_path(run.path)
+        if task != TASK or not kept.exists():
             raise DataError(
                 f"a run of {task}: there is no graph of its own to add facts to",
                 file=str(run.path), hint="a run of dprl train kg",
             )  # fmt: skip
-        own = read_snapshot(run.path / NAME).graph
+        own = read_snapshot(kept).graph
         before = read_changes(run)
         graph = changed_graph(own, before.added, before.removed)
         after = changed_graph(graph, new, gone)
