@@ -26,7 +26,7 @@ from pathlib import Path
 
 import pytest
 
-from deepprooflog.cli import main
+from deepprooflog.cli import COMMANDS, main
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -148,6 +148,14 @@ def test_tutorials_run_from_top_to_bottom(
             run_python(block, names)
         else:
             run_commands(block)
+
+
+def test_the_first_page_names_every_page_and_command() -> None:
+    first = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").glob("*.md")}
+    pages |= {f"tutorials/{page.name}" for page in TUTORIALS}
+    assert {page for page in pages - {"index.md"} if f"({page})" not in first} == set()
+    assert {name for name in COMMANDS if f"`dprl {name}" not in first} == set()
 
 
 def test_every_example_is_read() -> None:
