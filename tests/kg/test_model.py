@@ -12,6 +12,7 @@ import torch
 import deepprooflog as dpl
 from deepprooflog.cli import main
 from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg.data.fact_changes import changed_graph
 from deepprooflog.kg.model import GraphModel
 
 RULES = "gran(X, Z) :- parent(X, Y), parent(Y, Z).\n"
@@ -131,6 +132,21 @@ def test_facts_that_cannot_be(model: GraphModel) -> None:
     for nonsense in ("parent(X, p1)", "parent(f(p1), p2)", "parent(a, b) :- parent(b, a)", "p, q"):
         with pytest.raises(DataError, match=r"ground|no name|no triple"):
             model.with_facts(added=[nonsense])
+    for triple in (("p1", "parent"), ("p1", "parent", None), 7):
+        with pytest.raises(DataError, match="is no triple") as error:
+            changed_graph(model.graph, [triple])
+        assert error.value.hint == "(head, relation, tail), or relation(head, tail) as text"
+    with pytest.raises(DataError, match="added is one text") as error:
+        model.with_facts(added="parent(p1, p2)")
+    assert error.value.hint == "added=['parent(p1, p2)']"
+
+
+def test_rules_as_a_list_of_clauses(model: GraphModel) -> None:
+    listed = dpl.kg.train(
+        model.graph, RULES.splitlines(), prior="none", exact={"steps": 0}, threads=1
+    )
+    proof = listed.explain("gran(p1, p4)").proof
+    assert "by gran(X,Z) :- parent(X,Y), parent(Y,Z)." in str(proof)
 
 
 def test_a_file_of_triples_without_splits(tmp_path: Path) -> None:

@@ -287,7 +287,7 @@ class GraphModel:
         Proofs use the facts, belief weighs how many there are. A fact may name a new entity, of
         which clauses can prove things while belief says nothing; a new relation it may not.
         """
-        graph = changed_graph(self.graph, list(added), list(removed))
+        graph = changed_graph(self.graph, added, removed)
         belief = None
         if self.belief is not None:
             belief = as_belief(self.belief.kge, self.belief.calibration, graph)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,7 +52,7 @@ USUAL_NESTING = 3
 
 def train_graph(
     graph: Graph | GraphLike,
-    rules: Rules | str | Path | None = None,
+    rules: Rules | str | Path | Sequence[str] | None = None,
     prior: object = "complex",
     learner: str = "exact",
     *,
@@ -64,14 +64,14 @@ def train_graph(
 ) -> GraphModel:
     """Train a model of a graph.
 
-    `rules` are a file, the text of a program, or rules that were read; None stands for the graph's
-    own, and where it has none for rules that are mined, `"mined"` for these in any case, `"none"`
-    for none. Further keywords are the options of `dprl train kg --set help`, sections as mappings:
-    `prior={"kind": "rotate", "dimension": 64}`, `exact={"steps": 40}`, `search={"nesting": 1}`.
-    The `prior` may also be a model: an embedding, any module with `score(h, r, t)` of index
-    tensors in the graph's numbers, a PyKEEN pipeline's result or `(model, triples_factory)`; it is
-    calibrated as others are. A `callback` gets each row of history, as a tracker does. With `out`,
-    the model is trained into a folder, as by `dprl train`.
+    `rules` are a file, the text of a program, a list of clauses, or rules that were read; None
+    stands for the graph's own, and where it has none for rules that are mined, `"mined"` for these
+    in any case, `"none"` for none. Further keywords are the options of `dprl train kg --set help`,
+    sections as mappings: `prior={"kind": "rotate", "dimension": 64}`, `exact={"steps": 40}`,
+    `search={"nesting": 1}`. The `prior` may also be a model: an embedding, any module with
+    `score(h, r, t)` of index tensors in the graph's numbers, a PyKEEN pipeline's result or
+    `(model, triples_factory)`; it is calibrated as others are. A `callback` gets each row of
+    history, as a tracker does. With `out`, the model is trained into a folder, as by `dprl train`.
 
     >>> family = [("ann", "mother", "bob"), ("bob", "father", "cy"), ("cy", "father", "dee")] * 2
     >>> rules = "gran(X, Y) :- mother(X, Z), father(Z, Y)."
@@ -110,11 +110,16 @@ def train_graph(
 
 
 def _rules(
-    graph: Graph, given: Rules | str | Path | None, options: GraphOptions, progress: bool
+    graph: Graph,
+    given: Rules | str | Path | Sequence[str] | None,
+    options: GraphOptions,
+    progress: bool,
 ) -> tuple[Rules, Path | None]:
     """Rules, and the file they were read from."""
     if isinstance(given, Rules):
         return given, None
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return parse_rules("\n".join(given)), None
     if given == MINED or (given is None and graph.rules is None):
         return mined_rules(graph, options.mine, options.seed, progress), None
     if given is None:

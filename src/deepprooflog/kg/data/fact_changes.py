@@ -6,7 +6,7 @@ that were removed, as a program writes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
@@ -45,7 +45,7 @@ class FactChanges:
     ) -> FactChanges:
         """These changes of a graph, and further ones; what cancels out is no change."""
         now = changed_graph(graph, self.added, self.removed)
-        after = changed_graph(now, list(added), list(removed))
+        after = changed_graph(now, added, removed)
         before, entities = fact_keys(graph, len(after.entities)), len(after.entities)
         own = fact_keys(after, entities)
         return FactChanges(
@@ -74,7 +74,7 @@ def write_changes(run: RunFolder, changes: FactChanges) -> None:
 
 
 def changed_graph(
-    graph: Graph, added: Sequence[FactLike] = (), removed: Sequence[FactLike] = ()
+    graph: Graph, added: Iterable[object] = (), removed: Iterable[object] = ()
 ) -> Graph:
     """The graph with other training triples; new entities are numbered after the others.
 
@@ -84,6 +84,10 @@ def changed_graph(
     >>> [more.text(row) for row in more.train]
     ['knows(bob,cy)', 'knows(cy,dee)']
     """
+    for name, facts in (("added", added), ("removed", removed)):
+        if isinstance(facts, str):
+            raise DataError(f"{name} is one text, not a list of facts", hint=f"{name}=[{facts!r}]")
+    added, removed = list(added), list(removed)
     if not added and not removed:
         return graph
     entities = dict(graph.entity_ids)
@@ -94,8 +98,9 @@ def changed_graph(
     absent = ~_among(gone, graph)
     if absent.any():
         fact = removed[int(np.flatnonzero(absent)[0])]
-        shown = fact if isinstance(fact, str) else f"{fact[1]}({fact[0]}, {fact[2]})"
-        raise DataError(f"{shown} is no training triple: there is nothing to remove")
+        if isinstance(fact, tuple):
+            fact = f"{fact[1]}({fact[0]}, {fact[2]})"
+        raise DataError(f"{fact} is no training triple: there is nothing to remove")
     keys = _keys(new, graph, len(entities))
     fresh = new[~np.isin(keys, known[~lost])]
     sources = dict(graph.sources)
@@ -108,7 +113,7 @@ def changed_graph(
     )  # fmt: skip
 
 
-def fact_row(graph: Graph, fact: FactLike, entities: dict[Term, int]) -> tuple[int, int, int]:
+def fact_row(graph: Graph, fact: object, entities: dict[Term, int]) -> tuple[int, int, int]:
     """A fact in numbers; entities that are not known yet get the next ones."""
     if isinstance(fact, str):
         atom = binary_atom(read_term(fact, end_optional=True).term)
@@ -116,8 +121,7 @@ def fact_row(graph: Graph, fact: FactLike, entities: dict[Term, int]) -> tuple[i
             raise DataError(f"{fact} is no triple", hint="relation(head, tail)")
         relation, (head, tail) = atom
     else:
-        relation = fact[1]
-        head, tail = (n if isinstance(n, int) else cast("Term", Atom(n)) for n in fact[::2])
+        head, relation, tail = _triple(fact)
     number = graph.relation_ids.get(relation)
     if number is None:
         raise DataError(
@@ -131,6 +135,20 @@ def fact_row(graph: Graph, fact: FactLike, entities: dict[Term, int]) -> tuple[i
             raise DataError(f"{write_term(end)} is no name of an entity", hint="relation(a, b)")
     first = entities.setdefault(head, len(entities))
     return first, number, entities.setdefault(tail, len(entities))
+
+
+def _triple(fact: object) -> tuple[Term, str, Term]:
+    """Head, relation and tail of a triple in Python."""
+    match fact:
+        case (str() | int() as head, str() as relation, str() | int() as tail):
+            return _entity(head), relation, _entity(tail)
+    raise DataError(
+        f"{fact!r} is no triple", hint="(head, relation, tail), or relation(head, tail) as text"
+    )
+
+
+def _entity(name: str | int) -> Term:
+    return name if isinstance(name, int) else cast("Term", Atom(name))
 
 
 def fact_keys(graph: Graph, entities: int) -> Int64[np.ndarray, " train"]:
