@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import warnings
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import deepprooflog as dpl
 from deepprooflog.errors import DataError, Notice
 from deepprooflog.kg.data.folder import read_text_graph
 from deepprooflog.kg.data.graph_index import MAGIC, NAME, index_folder, open_index
+from deepprooflog.kg.data.large import tables
 from deepprooflog.kg.data.triples import SPLITS, Graph
 
 TRAIN = "ann\tknows\tbob\nbob\tknows\tÅsa 水\nann\tknows\tbob\n7\tage\t-3\n00260881\tknows\tAda\n"
@@ -135,3 +138,57 @@ def test_a_flipped_bit_is_refused(folder: Path) -> None:
         path.write_bytes(changed)
         with pytest.raises(DataError, match="index"):
             dpl.kg.load(folder)
+
+
+def plain(folder: Path, train: str, valid: str = "b\tr\ta\n") -> Path:
+    for split, text in (("train", train), ("valid", valid), ("test", "c\tr\tb\n")):
+        (folder / f"{split}.tsv").write_bytes(text.encode())
+    return folder
+
+
+@pytest.mark.parametrize("size", [16, 40, 1 << 20])
+def test_tables_are_read_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Names by first occurrence, heads before tails, whatever the pieces; a duplicate is told."""
+    monkeypatch.setattr(tables, "PIECE", size)
+    long = "a name of more than eight letters, in which a piece may end"
+    plain(tmp_path, f"b\tr\ta\n-7\ts\t{long}\nb\tr\ta\n007\tr\t水\n{long}x\ts\tb", "水\tr\tb\n")
+    found = tables.read_large_tables({"train": tmp_path / "train.tsv"})
+    assert found is not None
+    assert (len(found.entities), found.entities[2]) == (7, -7)
+    assert found.relations == ("r", "s")
+    assert found.rows["train"].tolist() == [[0, 0, 1], [2, 1, 3], [0, 0, 1], [4, 0, 5], [6, 1, 0]]
+    index_folder(tmp_path)
+    graph = dpl.kg.load(tmp_path)
+    assert_same(graph, read_text_graph(tmp_path))
+    assert graph.sources["train"].lines.tolist() == [1, 2, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        "a\tr\tb\r\nb\tr\tc\r\n", "a \tr\tb\n", "a\tr\tb\n\nb\tr\tc\n", "\ufeffa\tr\tb\n",
+        "head\trelation\ttail\na\tr\tb\n", "a\tr\t\u00a0b\n", "\u3000a\tr\tb\n", "a\tr\u2003\tb\n",
+    ],
+)  # fmt: skip
+def test_other_tables_are_read_as_ever(tmp_path: Path, train: str) -> None:
+    plain(tmp_path, train)
+    assert tables.read_large_tables({"train": tmp_path / "train.tsv"}) is None
+    index_folder(tmp_path)
+    assert_same(dpl.kg.load(tmp_path), read_text_graph(tmp_path))
+
+
+def test_a_full_disk_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index_folder(folder)
+    before = (folder / NAME).read_bytes()
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    (folder / "train.tsv").write_text("x\ty\tz\n")
+    with pytest.raises(DataError, match="No space left on device"):
+        index_folder(folder)
+    assert (folder / NAME).read_bytes() == before
+    assert not list(folder.glob(".*.part"))

@@ -33,14 +33,15 @@ SEAL, VERSION = "sha256", "format"
 _HEADER = "deepprooflog {kind} {format} sha256 "
 
 
-def write_whole(path: Path, raw: bytes) -> None:
-    """Write a file, or leave what was there and say why."""
+def write_whole(path: Path, *pieces: bytes | memoryview) -> None:
+    """Write a file of some pieces, or leave what was there and say why."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
     try:
         number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
         try:
             with os.fdopen(number, "wb") as file:
-                file.write(raw)
+                for piece in pieces:
+                    file.write(piece)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(part, path)

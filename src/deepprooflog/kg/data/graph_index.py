@@ -24,22 +24,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int64
 
 from deepprooflog.data.places import is_file
 from deepprooflog.data.whole import write_whole
 from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg.data.large.entity_names import EntityNames
 from deepprooflog.kg.data.notice import DataNotice
 from deepprooflog.kg.data.triples import SPLITS, Graph, SplitName, TripleSource
-from deepprooflog.logic.limits.gc_pause import gc_paused
-from deepprooflog.syntax.terms import Atom, Float, Str, Term
 
 NAME = "graph.index"
 MAGIC = b"deepprooflog graph index "
 VERSION = b"1\n"
 _ALIGNED = 64
 _AGAIN = "dprl data index FOLDER makes it anew; without the file the text is read"
-ATOM, INTEGER, FLOAT, STRING = range(4)
 
 
 @dataclass(frozen=True)
@@ -65,21 +62,22 @@ class IndexedGraph:
 
 def index_folder(folder: str | Path) -> IndexedGraph:
     """Make the index of the graph in a folder; the file is written whole or not at all."""
-    from deepprooflog.kg.data.folder import find_graph, read_text_graph, split_files
+    from deepprooflog.kg.data.folder import find_graph, read_plain_graph, split_files
 
     own = find_graph(folder)
-    graph = read_text_graph(own)
+    graph = read_plain_graph(own)
     if graph.rdf is not None:
         raise DataError(
             "a graph from RDF has no index: its prefixes and labels stand in its files",
             file=str(own), hint="write its triples as head<TAB>relation<TAB>tail",
         )  # fmt: skip
     files = {split: _seen(path) for split, path in split_files(own).items()}
-    raw = _bytes_of(graph, files)
+    pieces = _pieces_of(graph, files)
     path = own / NAME
-    write_whole(path, raw)
+    write_whole(path, *pieces)
+    size = sum(len(piece) for piece in pieces)
     count = sum(len(graph.split(name)) for name in SPLITS)
-    return IndexedGraph(str(path), len(graph.entities), len(graph.relations), count, len(raw))
+    return IndexedGraph(str(path), len(graph.entities), len(graph.relations), count, size)
 
 
 def open_index(folder: Path, files: Mapping[SplitName, Path]) -> Graph | None:
@@ -139,36 +137,39 @@ def _header(path: Path) -> tuple[dict[str, Any], int, np.ndarray]:
     return header, begin, whole
 
 
-def _bytes_of(graph: Graph, files: Mapping[SplitName, Mapping[str, object]]) -> bytes:
+def _pieces_of(
+    graph: Graph, files: Mapping[SplitName, Mapping[str, object]]
+) -> list[bytes | memoryview]:
+    """The bytes of an index; those of the arrays are the arrays' own."""
     arrays: dict[str, np.ndarray] = {}
     for split in SPLITS:
         arrays[split] = np.ascontiguousarray(graph.split(split), dtype=np.int64)
         if split in graph.sources:
             arrays[f"{split}_lines"] = graph.sources[split].lines.astype(np.int64)
-    texts = [_text(term) for term in graph.entities]
-    encoded = [text.encode("utf-8", "surrogatepass") for _, text in texts]
-    arrays["kinds"] = np.array([kind for kind, _ in texts], dtype=np.uint8)
-    arrays["ends"] = np.cumsum([len(name) for name in encoded], dtype=np.int64)
-    arrays["names"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    entities = EntityNames.of(graph.entities)
+    arrays |= {"kinds": entities.kinds, "ends": entities.ends, "names": entities.names}
     places, at = {}, 0
     for name, array in arrays.items():
         places[name] = (array.dtype.str, array.shape, at, array.nbytes)
         at = _round(at + array.nbytes)
     notices = [[n.message, n.file, n.line, n.count] for n in graph.notices]
-    body = b"".join(
+    body = [
         part
         for array in arrays.values()
-        for part in (array.tobytes(), b"\0" * (_round(array.nbytes) - array.nbytes))
-    )
+        for part in (array.reshape(-1).view(np.uint8).data, b"\0" * _missing(array.nbytes))
+    ]
+    crc = 0
+    for part in body:
+        crc = zlib.crc32(part, crc)
     header = {
         "name": graph.name, "relations": graph.relations, "files": files, "arrays": places,
         "sources": {name: source.file for name, source in graph.sources.items()},
-        "notices": notices, "bytes": at, "crc32": zlib.crc32(body),
+        "notices": notices, "bytes": at, "crc32": crc,
     }  # fmt: skip
     text = json.dumps(header).encode()
     text = hashlib.sha256(text).hexdigest().encode() + text
     head = MAGIC + VERSION + len(text).to_bytes(8, "little") + text
-    return b"".join((head, b"\0" * (_round(len(head)) - len(head)), body))
+    return [head, b"\0" * _missing(len(head)), *body]
 
 
 def _graph(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Graph:
@@ -176,7 +177,7 @@ def _graph(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Graph
         name: TripleSource(file, arrays[f"{name}_lines"])
         for name, file in header["sources"].items()
     }
-    entities = _entities(arrays["names"], arrays["ends"], arrays["kinds"])
+    entities = EntityNames(arrays["names"], arrays["ends"], arrays["kinds"])
     splits = {name: arrays[name] for name in SPLITS}
     graph = Graph(
         header["name"], entities, tuple(header["relations"]), splits["train"], splits["valid"],
@@ -193,35 +194,6 @@ def _graph(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Graph
     return replace(graph, notices=tuple(DataNotice(*notice) for notice in header["notices"]))
 
 
-@gc_paused()
-def _entities(
-    names: np.ndarray, ends: Int64[np.ndarray, " entities"], kinds: np.ndarray
-) -> tuple[Term, ...]:
-    raw, begin, found = names.tobytes(), 0, list[Term]()
-    for end, kind in zip(ends.tolist(), kinds.tolist(), strict=True):
-        text = raw[begin:end].decode("utf-8", "surrogatepass")
-        found.append(Atom(text) if kind == ATOM else _term(text, kind))
-        begin = end
-    return tuple(found)
-
-
-def _text(term: Term) -> tuple[int, str]:
-    if type(term) is Atom:
-        return ATOM, term.name
-    if isinstance(term, int):
-        return INTEGER, str(term)
-    if type(term) is Float:
-        return FLOAT, term.value.hex()
-    assert type(term) is Str
-    return STRING, term.value
-
-
-def _term(text: str, kind: int) -> Term:
-    if kind == INTEGER:
-        return int(text)
-    return Float(float.fromhex(text)) if kind == FLOAT else Str(text)
-
-
 def _seen(path: Path) -> dict[str, object]:
     """A file's name and checksum, read a piece at a time."""
     try:
@@ -234,3 +206,7 @@ def _seen(path: Path) -> dict[str, object]:
 
 def _round(size: int) -> int:
     return -(-size // _ALIGNED) * _ALIGNED
+
+
+def _missing(size: int) -> int:
+    return _round(size) - size

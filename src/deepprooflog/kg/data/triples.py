@@ -53,7 +53,7 @@ class Graph:
     """
 
     name: str
-    entities: tuple[Term, ...]
+    entities: Sequence[Term]  # a tuple, or names in a file
     relations: tuple[str, ...]
     train: Int64[np.ndarray, "train 3"]
     valid: Int64[np.ndarray, "valid 3"]

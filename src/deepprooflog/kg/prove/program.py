@@ -97,7 +97,7 @@ def symbols_of(graph: Graph, program: Program | None = None) -> Symbols:
 
     What else a program names, such as a rule's auxiliary predicates, is numbered after them.
     """
-    symbols = Symbols(tuple(relation_functors(graph)), graph.entities)
+    symbols = Symbols(tuple(relation_functors(graph)), tuple(graph.entities))
     return symbols if program is None else symbols.extended(program)
 
 

@@ -1,0 +1,1 @@
+"""Names and triples of large graphs as plain arrays."""
