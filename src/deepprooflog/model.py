@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -32,6 +33,7 @@ from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
 from deepprooflog.questions import Questions
 from deepprooflog.score.edges import edge_table
+from deepprooflog.score.model_folder import kept_model, save_folder
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer, Unit
@@ -185,6 +187,14 @@ class Model(nn.Module, Questions):
                 self.program, goal, interner, self.weigher(parsed), n, seed=seed,
                 max_depth=max_depth, memory=memory, budget=limits,
             )  # fmt: skip
+
+    def save(self, folder: str | Path) -> None:
+        """Write the program, the labels and the weights into a new folder for `dpl.load`.
+
+        It holds JSON and safetensors. Networks' code is not kept: `dpl.load(folder, networks={…})`.
+        """
+        kept = kept_model(self.program, self.named_networks(), self.scorer)
+        save_folder(Path(folder), kept, self.state_dict())
 
     # -- parts -----------------------------------------------------------------------------------
 

@@ -80,6 +80,7 @@ class Program:
         with gc_paused():
             loaded = load(text, file)
         self.file = file
+        self.text: str | None = text  # None where its clauses are no longer those of a text
         self.order: BodyOrder = order
         self.occurs_check = occurs_check
         self.operators: Operators = loaded.operators
@@ -103,6 +104,7 @@ class Program:
         """A program of predicates that were not read from one text."""
         program = cls("", file=file, order=order)
         program.predicates = predicates
+        program.text = None
         return program
 
     @classmethod
@@ -206,12 +208,14 @@ class Program:
         others = self._left_out.get(fact.functor, frozenset())
         # As clause heads are: bindings followed, variables numbered.
         head = abstract(fact, {})
+        view.text = None
         view._left_out = {**self._left_out, fact.functor: others | {head}}
         return view
 
     def with_predicates(self, changed: Mapping[Functor, Predicate]) -> Program:
         """The program with some predicates replaced or added."""
         view = copy.copy(self)
+        view.text = None
         view.predicates = {**self.predicates, **changed}
         view._reaching = view._nesting = view._tabling = view._longest = None
         return view

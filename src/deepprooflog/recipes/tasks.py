@@ -8,14 +8,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
+from torch import nn
+
 from deepprooflog.errors import DataError
 from deepprooflog.infer.answers.predict import By
 from deepprooflog.kg.ground import model as grounded
 from deepprooflog.kg.ground.options import GroundedOptions
 from deepprooflog.kg.learn.options import GraphOptions
-from deepprooflog.kg.model import TASK, open_graph_model
+from deepprooflog.kg.model import TASK
+from deepprooflog.kg.opening import open_graph_model
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.learn.run.folder import RunFolder, open_run
+from deepprooflog.logic.program import Program
 from deepprooflog.proof.tree import Proof
 from deepprooflog.recipes import graph
 from deepprooflog.recipes.addition import options as addition_options
@@ -23,6 +27,8 @@ from deepprooflog.recipes.addition import query as addition_query
 from deepprooflog.recipes.addition import run as addition_run
 from deepprooflog.recipes.addition import task as addition
 from deepprooflog.recipes.grounded import run as grounded_run
+from deepprooflog.recipes.saved_program import GivenScorer, open_program
+from deepprooflog.score.model_folder import TASK as PROGRAM
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ class QueryOptions:
     proofs: int = 0
     device: str | None = None
     data: str | None = None
+    max_goals: int | None = None  # of graphs: explore so many goals, best first
 
 
 @runtime_checkable
@@ -105,6 +112,11 @@ def task_kind(name: object, file: str) -> TaskKind:
 def run_kind(run: RunFolder) -> TaskKind:
     """The kind of a run."""
     task = run.config()["task"]
+    if task == PROGRAM:
+        raise DataError(
+            "the saved model of a program, which is asked in Python", file=str(run.path),
+            hint="dpl.load(folder, networks={...}); its program is in config.json",
+        )  # fmt: skip
     if task not in TASKS:
         raise DataError(
             f"a run of the task {task!r}, which is unknown", file=str(run.path),
@@ -113,13 +125,31 @@ def run_kind(run: RunFolder) -> TaskKind:
     return TASKS[task]
 
 
-def load(folder: str | Path, *, prior: object = None) -> Any:
-    """What was trained into a folder: a `GraphModel` of a graph run, a `Model` of sums.
+def load(
+    folder: str | Path,
+    *,
+    prior: object = None,
+    networks: Mapping[str, nn.Module] | None = None,
+    scorer: GivenScorer | None = None,
+    program: Program | None = None,
+) -> Any:
+    """What was trained into a folder or saved: a `GraphModel` of a graph, a `Model` of a program.
 
     Numbers and text are read, and no code: a `prior` that is a module of one's own, or a PyKEEN
     model without a counterpart here, is given again, and gets the weights that the folder keeps.
+    So are the `networks` of a program's model, and its `scorer`, which may be a function of the
+    program. `program` takes the place of the text that was saved.
     """
     run = open_run(Path(folder))
+    if run.config()["task"] == PROGRAM:
+        if prior is not None:
+            raise DataError("a program's model has no prior", file=str(folder), hint="networks={}")
+        return open_program(run, networks, scorer, program)
+    if not (networks is None and scorer is None and program is None):
+        raise DataError(
+            "networks, scorer and program are given to models that Model.save wrote",
+            file=str(folder), hint="dpl.load(folder)",
+        )  # fmt: skip
     if prior is None:
         return run_kind(run).open(run)
     return open_graph_model(run, prior=prior)
@@ -151,6 +181,11 @@ def _evaluate_addition(
 
 def _query_addition(run: RunFolder, asked: QueryOptions) -> addition_query.SumAnswers:
     """A goal over named pictures, or a test sum."""
+    if asked.max_goals is not None:
+        raise DataError(
+            "sums are answered exactly: there are no goals to count", file=str(run.path),
+            hint="leave --max-goals out",
+        )  # fmt: skip
     text = asked.query
     if text is None:
         assert asked.test is not None
