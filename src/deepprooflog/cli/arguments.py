@@ -88,6 +88,14 @@ def add_limits(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return group
 
 
+def add_goals(parser: argparse.ArgumentParser) -> None:
+    """`--max-goals`, of a graph run: a neighbourhood, and bounds where it is not all."""
+    parser.add_argument(
+        "--max-goals", metavar="N", type=positive_integer,
+        help="of a graph run: explore N goals, those most probability reaches, and show bounds",
+    )  # fmt: skip
+
+
 def limits(arguments: argparse.Namespace) -> Budget:
     """What the command as a whole may use; no limit for commands that take none."""
     from deepprooflog.logic.limits.budget import Budget

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepprooflog.cli import report
-from deepprooflog.cli.arguments import Commands, add_run, command, positive_integer
+from deepprooflog.cli.arguments import Commands, add_goals, add_run, command, positive_integer
 
 if TYPE_CHECKING:
     from deepprooflog.kg.prove.answers import Answer
@@ -17,11 +17,13 @@ FORMATS = ("text", "json", "jsonld")
 EXAMPLE = """\
   dprl explain runs/family 'uncle(2266, 2252)' --proofs 3
   dprl explain runs/towns 'lies_in(q3, belgium)' --format jsonld
+  dprl explain runs/family 'uncle(2266, 2252)' --max-goals 1000
 
 Proofs by clauses come first, then those that believe the prior, each most probable first. Every
 step of a proof shows its probability. JSON: {query, probability, upper, by_proof, prior,
 evidence, known, proofs: [...]}; by_proof is the part of the probability that rests on clauses
-alone, evidence the facts that the prior weighs beside the embedding's score
+alone, evidence the facts that the prior weighs beside the embedding's score. With --max-goals,
+probability is a lower bound, upper the bound from above, and proofs are those that were found
 """
 
 
@@ -36,6 +38,7 @@ def add_parser(commands: Commands) -> None:
         "--format", choices=FORMATS, default="text",
         help="jsonld: linked data in the terms of PROV-O (default: text)",
     )  # fmt: skip
+    add_goals(parser)
     parser.set_defaults(run=run)
 
 
@@ -46,8 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     folder = open_run(Path(arguments.run_folder))
     asked = QueryOptions(
-        arguments.query, proofs=arguments.proofs, device=arguments.device, data=arguments.data
-    )
+        arguments.query, proofs=arguments.proofs, device=arguments.device, data=arguments.data,
+        max_goals=arguments.max_goals,
+    )  # fmt: skip
     found = run_kind(folder).explain(folder, asked)
     (one,) = found.answers
     if arguments.format == "jsonld" and not arguments.json:
@@ -63,6 +67,7 @@ def show(one: Answer) -> None:
     """The probability, what it rests on, and the proofs."""
     print(one)
     if not one.proofs:
-        report.note("there is no proof within the run's limits")
+        report.note("there is no proof within the limits")
     if one.upper > one.probability:
-        report.note(f"goals were left open: up to {report.number(one.upper)}")
+        found = report.interval(one.probability, one.upper)
+        report.note(f"goals were left open: the probability is {found}")

@@ -55,11 +55,21 @@ class PathSearch:
     cut: Cut
 
     @classmethod
-    def of(cls, layers: Layers, log_weights: Sequence[Float[Tensor, " _steps"]]) -> PathSearch:
-        """One sweep over the layers, for all of their queries."""
+    def of(
+        cls,
+        layers: Layers,
+        log_weights: Sequence[Float[Tensor, " _steps"]],
+        *,
+        past_open: bool = True,
+    ) -> PathSearch:
+        """One sweep over the layers, for all of their queries.
+
+        Without `past_open` the search is among the derivations that were explored, whatever open
+        goals may hold.
+        """
         logs = [log.detach().double() for log in log_weights]
         return cls(
-            ahead=[value.cpu() for value in sweep(layers, BEST, logs, open=True)][::-1],
+            ahead=[value.cpu() for value in sweep(layers, BEST, logs, open=past_open)][::-1],
             weights=[log.cpu() for log in logs],
             true=[goals.is_true.cpu() for goals in layers.goals],
             sources=[steps.source.cpu() for steps in layers.steps],

@@ -86,7 +86,7 @@ def explore(
     >>> [len(layer) for layer in layers.goals], bool(layers.cut)
     ([2, 2, 2, 3, 1, 2], False)
     """
-    layer, roots = _distinct(goals)
+    layer, roots = distinct(goals)
     made, steps, open_ = [layer], [], []
     size = len(layer)
     counts = {"depth": 0, "atoms": 0, "goals": 0}
@@ -108,7 +108,7 @@ def explore(
         open_.append(_open(left, counts) if left else nothing)
         if calls.total == 0:
             break
-        layer, between = _next(database, layer, calls, every_clause)
+        layer, between = next_layer(database, layer, calls, every_clause)
         if len(layer) == 0:
             break
         made.append(layer)
@@ -124,7 +124,7 @@ def _open(left: dict[str, Tensor], counts: dict[str, int]) -> Int[Tensor, " open
     return torch.stack(list(left.values())).any(0).nonzero().squeeze(1)
 
 
-def _distinct(goals: Goals) -> tuple[Goals, Int[Tensor, " queries"]]:
+def distinct(goals: Goals) -> tuple[Goals, Int[Tensor, " queries"]]:
     """The distinct goals, and where each is."""
     rows = torch.cat([goals.left_out[:, None], goals.answer, goals.atoms.flatten(1)], 1)
     groups = group_rows(rows)
@@ -133,7 +133,7 @@ def _distinct(goals: Goals) -> tuple[Goals, Int[Tensor, " queries"]]:
     return goals.select(groups.members), place
 
 
-def _next(
+def next_layer(
     database: Database, layer: Goals, calls: Calls, every_clause: bool
 ) -> tuple[Goals, Steps]:
     """The next layer and the steps that lead there."""

@@ -9,8 +9,9 @@ from deepprooflog.kg.belief.calibration import Calibration
 from deepprooflog.kg.data.rules import parse_rules
 from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.kge.complex import ComplEx
-from deepprooflog.kg.prove.answers import AT_LEAST, answer
+from deepprooflog.kg.prove.answers import answer
 from deepprooflog.kg.prove.build import prover
+from deepprooflog.kg.prove.candidates import AT_LEAST
 from deepprooflog.kg.prove.question import read_question
 
 MANY = AT_LEAST + 20

@@ -1,7 +1,6 @@
 """Questions to a prover: answers ranked by p_success, each with its proofs.
 
-The candidates of an open query are the answers that proofs find and the entities the prior holds
-most likely; each is then scored as a ground query, as in ranking and explaining.
+Each candidate of an open query is scored as a ground query, as in ranking and explaining.
 """
 
 from __future__ import annotations
@@ -12,14 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.data.rdf_names import RdfNames
-from deepprooflog.kg.data.triples import Graph, SplitName
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.prove.answer_table import answer_html, answer_table, answers_html
+from deepprooflog.kg.prove.candidates import candidates, unknown
 from deepprooflog.kg.prove.labels import iris_in, labels_in, with_labels
 from deepprooflog.kg.prove.proofs import ProofSearch
 from deepprooflog.kg.prove.prover import Prover
@@ -28,14 +28,7 @@ from deepprooflog.logic.query import Query
 from deepprooflog.proof.render.jsonld import ProvenanceRecord, exact_number
 from deepprooflog.proof.tree import Proof
 from deepprooflog.syntax.reader import read_term
-from deepprooflog.syntax.terms import Functor, Struct, Var
 from deepprooflog.syntax.writer import write_term
-
-# Entities that the prior adds to the candidates of an open query, for each answer asked for.
-BELIEVED = 10
-AT_LEAST = 100
-TOLD: tuple[SplitName, ...] = ("train", "valid")
-"""The splits whose triples are known: what only test has is to be found."""
 
 
 @dataclass(frozen=True)
@@ -238,73 +231,35 @@ def answer(
     top: int = 10,
     proofs: int = 1,
     new: bool = False,
+    max_goals: int | None = None,
 ) -> Answers:
-    """The most probable answers of a query, or the one of a ground query."""
-    began = time.perf_counter()
-    triples = candidates(prover, graph, question, top, new)
-    found = scored(prover, graph, triples, question.names, top, proofs)
-    seconds = round(time.perf_counter() - began, 3)
-    return Answers(question.text, tuple(found), len(triples), seconds)
+    """The most probable answers of a query, or the one of a ground query.
 
-
-def candidates(
-    prover: Prover, graph: Graph, question: TripleQuestion, top: int, new: bool = False
-) -> Int[Tensor, "n 3"]:
-    """The triples that may answer a query: itself, or what proofs and the prior suggest.
-
-    With `new`, triples that are known make room for others.
+    `max_goals` is what finding them may explore, and for each what weighing it may.
     """
-    head, relation, tail = question.head, question.relation, question.tail
-    if head is not None and tail is not None:
-        ground = torch.tensor([[head, relation, tail]])
-        return ground[unknown(graph, ground)] if new else ground
-    parts = [proved(prover, graph, question)]
-    if prover.belief is not None and (head is not None or tail is not None):
-        everyone = torch.arange(len(graph.entities))
-        triples = torch.full((len(everyone), 3), relation)
-        triples[:, 0] = everyone if head is None else head
-        triples[:, 2] = everyone if tail is None else tail
-        if new:
-            triples = triples[unknown(graph, triples)]
-        parts.append(most_believed(prover, triples, max(AT_LEAST, BELIEVED * top)))
-    if new:
-        parts[0] = parts[0][unknown(graph, parts[0])]
-    found: Tensor = torch.unique(torch.cat(parts), dim=0)
-    return found
+    began = time.perf_counter()
+    found = candidates(prover, graph, question, top, new, max_goals)
+    weighed = scored(prover, graph, found.triples, question.names, top, proofs, max_goals)
+    seconds = round(time.perf_counter() - began, 3)
+    remarks = []
+    if max_goals is not None:
+        remarks = remarks_on_cut(found.cut, weighed, min(top, len(found.triples)))
+    return Answers(question.text, tuple(weighed), len(found.triples), seconds, tuple(remarks))
 
 
-def unknown(graph: Graph, triples: Int[Tensor, "n 3"]) -> Bool[Tensor, " n"]:
-    """Which triples neither train nor valid has."""
-    return torch.from_numpy(~graph.holds(triples.numpy(), TOLD))
-
-
-def proved(prover: Prover, graph: Graph, question: TripleQuestion) -> Int[Tensor, "n 3"]:
-    """The answers of an open query that clauses alone prove."""
-    same = question.names[0] is not None and question.names[0] == question.names[1] != "_"
-    first = Var("X")
-    ends = (first, first if same else Var("Y"))
-    numbers = (question.head, question.tail)
-    terms = tuple(
-        end if number is None else graph.entities[number]
-        for end, number in zip(ends, numbers, strict=True)
-    )
-    atom = Struct(Functor(graph.relations[question.relation], 2), terms)
-    layers = prover.explore(prover.database.goals([Query((atom,))]))
-    rows = torch.cat([goals.answer[goals.is_true] for goals in layers.goals]).long().cpu()
-    result = torch.full((len(rows), 3), question.relation)
-    column = 0
-    for place, number in zip((0, 2), numbers, strict=True):
-        result[:, place] = rows[:, column] if number is None else number
-        column += number is None and not same
-    # An answer that is still a variable stands for every entity, and says nothing.
-    return result[((result >= 0) & (result < len(graph.entities))).all(1)]
-
-
-def most_believed(prover: Prover, triples: Int[Tensor, "n 3"], count: int) -> Int[Tensor, "m 3"]:
-    """Of some triples those that the prior holds most likely."""
-    assert prover.belief is not None
-    scores = prover.belief.of_triples(triples).cpu()
-    return triples[scores.topk(min(count, len(scores))).indices]
+def remarks_on_cut(cut: int, answers: Sequence[Answer], expected: int) -> list[str]:
+    """What a budget on goals left open of an answer."""
+    remarks = []
+    if cut:
+        remarks.append(f"{cut:,} goals were left open: there may be more answers")
+    if any(one.upper > one.probability for one in answers):
+        remarks.append("the budget left goals open: probabilities are lower bounds")
+    if len(answers) < expected:
+        remarks.append(
+            f"of {expected - len(answers):,} further candidates no proof was found within the "
+            "budget"
+        )
+    return remarks
 
 
 def scored(
@@ -314,11 +269,12 @@ def scored(
     names: tuple[str | None, str | None],
     top: int,
     proofs: int,
+    max_goals: int | None = None,
 ) -> list[Answer]:
     """The most probable of some triples with their proofs."""
     if not len(triples):
         return []
-    mass, search = prover.weigh_and_search(prover.goals(triples))
+    mass, search = prover.weigh_and_search(prover.goals(triples), max_goals)
     order = mass.success.cpu().sort(descending=True, stable=True).indices[:top]
     known = ~unknown(graph, triples)
     prior = (

@@ -17,7 +17,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from deepprooflog.kg.data.triples import Graph
-from deepprooflog.kg.prove.answers import Answer, Answers, unknown, unseen_entities
+from deepprooflog.kg.prove.answers import Answer, Answers, remarks_on_cut, unseen_entities
+from deepprooflog.kg.prove.candidates import unknown
 from deepprooflog.kg.prove.conjunction import (
     ConjunctiveQuestion,
     atoms_of_triples,
@@ -54,20 +55,26 @@ def answer_conjunction(
     top: int = 10,
     proofs: int = 1,
     new: bool = False,
+    max_goals: int | None = None,
 ) -> Answers:
-    """The most probable answers of a conjunction; `new`: only those not wholly told."""
+    """The most probable answers of a conjunction; `new`: only those not wholly told.
+
+    `max_goals` is what finding them may explore, and for each what weighing it may.
+    """
     began = time.perf_counter()
     prover = prover.with_guards(question.guards)
-    found = conjunctive_candidates(prover, graph, question)
+    found = conjunctive_candidates(prover, graph, question, max_goals)
     rows = found.rows
     known = _known(graph, question, rows)
     if new:
         rows, known = rows[~known], known[~known]
-    answers = _scored(prover, graph, question, rows, known, top, proofs)
+    answers = _scored(prover, graph, question, rows, known, top, proofs, max_goals)
     notes = []
     if found.left_out:
         notes.append(f"{found.left_out:,} further answers were not scored")
-    if found.cut:
+    if max_goals is not None:
+        notes += remarks_on_cut(found.cut, answers, min(top, len(rows)))
+    elif found.cut:
         notes.append(f"{found.cut:,} goals were left open: there may be more answers")
     seconds = round(time.perf_counter() - began, 3)
     return Answers(question.text, tuple(answers), len(rows), seconds, tuple(notes))
@@ -75,13 +82,17 @@ def answer_conjunction(
 
 @torch.no_grad()
 def conjunctive_candidates(
-    prover: Prover, graph: Graph, question: ConjunctiveQuestion
+    prover: Prover, graph: Graph, question: ConjunctiveQuestion, max_goals: int | None = None
 ) -> ConjunctiveCandidates:
     """The answers that derivations of the open question end in, those by clauses alone first."""
     if not question.is_open:
         return ConjunctiveCandidates(torch.zeros(1, 0, dtype=torch.long), 0, 0)
     atoms = cheapest_order(graph, question.atoms)
-    layers = prover.explore(prover.database.goals([Query(tuple(atoms))]), most=MOST_GOALS)
+    goals = prover.database.goals([Query(tuple(atoms))])
+    if max_goals is None:
+        layers = prover.explore(goals, most=MOST_GOALS)
+    else:
+        layers = prover.neighbourhood(goals, max_goals).layers
     by_clauses = _reached(prover, layers)
     parts = [goals.answer[goals.is_true] for goals in layers.goals]
     pairs = zip(layers.goals, by_clauses, strict=True)
@@ -122,16 +133,22 @@ def _scored(
     known: Bool[Tensor, " candidates"],
     top: int,
     proofs: int,
+    max_goals: int | None,
 ) -> list[Answer]:
     """The most probable bindings, with their proofs."""
     if not len(rows):
         return []
     goals = ground_goals(prover, question, rows)
-    with torch.no_grad():
-        masses = [
-            prover.weigh(prover.explore(goals.select(torch.arange(begin, end))))
-            for begin, end in pairwise([*range(0, len(rows), BATCH), len(rows)])
-        ]
+    near = None
+    if max_goals is not None:
+        mass, near = prover.weigh_and_search(goals, max_goals)
+        masses = [mass]
+    else:
+        with torch.no_grad():
+            masses = [
+                prover.weigh(prover.explore(goals.select(torch.arange(begin, end))))
+                for begin, end in pairwise([*range(0, len(rows), BATCH), len(rows)])
+            ]
     success, upper, proof = (
         torch.cat([getattr(mass, name) for mass in masses]).cpu()
         for name in ("success", "upper", "proof")
@@ -139,13 +156,15 @@ def _scored(
     order = success.sort(descending=True, stable=True).indices[:top]
     order = order[(success[order] > 0) | (len(rows) == 1)]
     chosen = goals.select(order.to(goals.device))
-    search = prover.search(chosen) if proofs else None
+    search = prover.search(chosen) if proofs and near is None else None
     found = []
     for place, at in enumerate(order.tolist()):
         bound = dict(zip(question.variables, rows[at].tolist(), strict=True))
         query = _ground(graph, question, bound)
         shown = []
-        if search is not None:
+        if near is not None:
+            shown = near.proofs(prover.program, query, at, proofs, "last")
+        elif search is not None:
             # What limits leave open of all may have room when an answer is proved alone.
             alone = bool(search.layers.cut)
             one = prover.search(chosen.select(torch.tensor([place]))) if alone else search

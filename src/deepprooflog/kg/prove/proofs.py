@@ -52,14 +52,20 @@ class ProofSearch:
         layers: Layers,
         log_weights: Sequence[Float[Tensor, " _steps"]],
         neural: Sequence[Bool[Tensor, " _steps"]] | None,
+        *,
+        past_open: bool = True,
     ) -> ProofSearch:
-        """From what a prover has explored and weighed."""
+        """From what a prover has explored and weighed.
+
+        Without `past_open` proofs are the best of those explored, whatever open goals may hold.
+        """
         plain = None
         if neural is not None:
             pairs = zip(log_weights, neural, strict=True)
             without = [log.masked_fill(by_belief, -torch.inf) for log, by_belief in pairs]
-            plain = PathSearch.of(layers, without)
-        return cls(database, layers, PathSearch.of(layers, log_weights), plain)
+            plain = PathSearch.of(layers, without, past_open=past_open)
+        every = PathSearch.of(layers, log_weights, past_open=past_open)
+        return cls(database, layers, every, plain)
 
     def proofs(
         self,

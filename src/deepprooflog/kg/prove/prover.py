@@ -25,6 +25,7 @@ from deepprooflog.proof.tree import Proof
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import NO_FACT, Goals
 from deepprooflog.relational.layers import Layers, explore
+from deepprooflog.relational.neighbourhood import GoalBudget, Neighbourhood, neighbourhood
 from deepprooflog.relational.rules import Offer
 from deepprooflog.relational.sweep import Mass, masses, pruned
 from deepprooflog.relational.weigh import log_weights, transitions_of
@@ -124,6 +125,22 @@ class Prover(nn.Module):
         )  # fmt: skip
         return pruned(layers)
 
+    @torch.no_grad()
+    def neighbourhood(self, goals: Goals, max_goals: int | None) -> Neighbourhood:
+        """Of the goal graph of a batch the goals that most mass reaches, `max_goals` at most.
+
+        They take the place of the limit on goals, where there is one.
+        """
+        if self.policy.weighs_one:
+            raise ModelError(
+                "clauses that weigh 1 each may add up to more: what is left open bounds nothing",
+                hint="a policy whose weights are probabilities",
+            )
+        budget = GoalBudget(self.limits.depth, self.limits.atoms, max_goals)
+        return neighbourhood(
+            self.database, goals, self.log_weights, budget, every_clause=self.policy.local
+        )
+
     def forward(self, triples: Int[Tensor, "n 3"], *, leave_out: bool = False) -> Mass:
         """The masses of some triples, differentiable."""
         return self.weigh(self.explore(self.goals(triples, leave_out=leave_out)))
@@ -183,12 +200,21 @@ class Prover(nn.Module):
         return self.search(goals).proofs(program, query, 0, n, believing)
 
     @torch.no_grad()
-    def weigh_and_search(self, goals: Goals) -> tuple[Mass, ProofSearch | None]:
+    def weigh_and_search(
+        self, goals: Goals, max_goals: int | None = None
+    ) -> tuple[Mass, ProofSearch | None]:
         """The masses of some queries, and the search for their proofs over the same goals.
 
         Where limits cut the goals of the batch, what is left open may have room when a query is
-        asked alone: then there is no search, and each is to be proved by itself.
+        asked alone: then there is no search, and each is to be proved by itself. With `max_goals`
+        of each query there is the neighbourhood of all of them, and proofs are those found in it.
         """
+        if max_goals is not None:
+            near = self.neighbourhood(goals, max_goals * len(goals))
+            mass = masses(near.layers, near.log_weights, near.neural)
+            return mass, ProofSearch.of(
+                self.database, near.layers, near.log_weights, near.neural, past_open=False
+            )
         layers = self.explore(goals)
         weights, neural = self.log_weights(layers)
         mass = masses(layers, weights, neural)
@@ -201,6 +227,12 @@ class Prover(nn.Module):
         """The search for the proofs of some queries."""
         layers = self.explore(goals)
         return ProofSearch.of(self.database, layers, *self.log_weights(layers))
+
+    def with_policy(self, policy: Scorer) -> Prover:
+        """A prover of the same program and prior with another policy."""
+        own = partial(getattr, self, "program")
+        made = Prover(self.database, policy, self.belief, self.limits, program=own)
+        return made.train(self.training)
 
     def with_guards(self, guards: Sequence[Functor]) -> Prover:
         """The prover for queries that use guards which no rule of its program has; made once."""
