@@ -2,6 +2,7 @@
 
     python benchmarks/streaming.py                  # one CPU thread
     python benchmarks/streaming.py --steps 200      # fewer steps for the memory
+    python benchmarks/streaming.py --goals 1_000_000    # only the memory of `fit` over a stream
 
 Every step has new pictures and new sums. Measured in turn, in one run, each figure a median: the
 network alone (forward and backward), goals over rows of a bank, goals with the tensors in them,
@@ -17,7 +18,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -184,15 +185,42 @@ def memory(setting: Setting, steps: int) -> None:
             print(f"  {step:>5}: {resident() / 2**20:7.1f} MiB", flush=True)
 
 
+def stream(count: int, batch: int = 1000) -> None:
+    """Print the memory of `fit` over a stream of goals, made as they are read: one epoch."""
+    setting = Setting(
+        "two numbers of 1 digit", program(), 2, 1, batch, torch.randn(PICTURES, 16),
+        torch.randint(10, (PICTURES,)),
+    )  # fmt: skip
+    model, generator = setting.model(nn.Linear(16, 10)), np.random.default_rng(3)
+    steps = count // batch
+    looks = {max(1, steps * share // 100): share for share in (1, 10, 50, 100)}
+
+    def batches() -> Iterator[dpl.GoalBatch]:
+        for step in range(1, steps + 1):
+            yield setting.of_bank(setting.draw(generator))
+            if step in looks:
+                print(f"  {looks[step]:>3} %, {step * batch:>9,} goals: "
+                      f"{resident() / 2**20:7.1f} MiB", flush=True)  # fmt: skip
+
+    print(f"fit over a stream of {count:,} goals of {setting.name}, batch {batch:,}", flush=True)
+    began = time.process_time()
+    dpl.fit(model, batches(), stream=True, epochs=1)
+    print(f"  {time.process_time() - began:.0f} CPU s")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--steps", type=int, default=2000, help="steps for the memory; 0 for none")
+    parser.add_argument("--goals", type=int, help="only a stream of so many goals through `fit`")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     print(f"{platform.processor() or platform.machine()}, torch {torch.__version__}, "
           f"{arguments.threads} CPU threads", flush=True)  # fmt: skip
+    if arguments.goals:
+        stream(arguments.goals)
+        return
     three, two = settings()
     for setting in (three, two):
         ratios(setting, arguments.rounds)

@@ -21,6 +21,9 @@ class ProofLogError(Exception):
     source line; `hint` says what to try. As text, what a terminal would obey is shown as escapes.
     """
 
+    told_by_first = False
+    """Of several processes, whether the first one says the same."""
+
     def __init__(
         self,
         message: str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import warnings
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from deepprooflog import __version__
 from deepprooflog.cli.arguments import limits
@@ -26,6 +27,9 @@ COMMANDS = (
     "prob", "answers", "solve", "prove", "mine", "train", "evaluate", "rules", "query", "explain",
     "why-not", "plot", "add", "data", "demo", "repl", "serve",
 )  # fmt: skip
+
+# Those that several processes share out; torchrun tells each of them which one it is.
+SHARED_OUT = ("train", "evaluate")
 
 EPILOG = """\
 example:
@@ -66,9 +70,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status; what the user got wrong is one message and a 2."""
     given = as_command(sys.argv[1:] if argv is None else argv)
     asked = [name for name in given[:1] if name in COMMANDS]
+    several = int(os.environ.get("WORLD_SIZE", "1")) > 1 and "MASTER_PORT" in os.environ
+    if several and os.environ.get("RANK") != "0":
+        return _other_process(given, asked)
     with screens():
+        if several and asked and asked[0] not in SHARED_OUT:
+            print(
+                f"error: {asked[0]} runs in one process, not in {os.environ['WORLD_SIZE']}\n"
+                f"try: dprl {asked[0]} without torchrun",
+                file=sys.stderr,
+            )
+            return 2
         arguments = parser(asked or COMMANDS).parse_args(given)
         return _status(arguments)
+
+
+def _other_process(given: Sequence[str], asked: Sequence[str]) -> int:
+    """A process that is not the first of several: it prints only what the first does not say."""
+    if asked and asked[0] not in SHARED_OUT:
+        return 2
+    told = io.StringIO()
+    with open(os.devnull, "w") as nowhere, screens(), redirect_stdout(nowhere):
+        with redirect_stderr(nowhere):
+            arguments = parser(asked or COMMANDS).parse_args(given)
+            status = _status(arguments, Screen(told))
+        if told.getvalue():
+            print(f"process {os.environ['RANK']}: {told.getvalue()}", end="", file=sys.stderr)
+    return status
 
 
 def as_command(given: Sequence[str]) -> Sequence[str]:
@@ -99,7 +127,8 @@ def screens() -> Iterator[None]:
         warnings.formatwarning = formatted
 
 
-def _status(arguments: argparse.Namespace) -> int:
+def _status(arguments: argparse.Namespace, told: TextIO | Screen | None = None) -> int:
+    told = sys.stderr if told is None else told
     try:
         # Loading the library takes a second or more where it needs torch, and is not the question.
         if hasattr(arguments, "needs"):
@@ -109,17 +138,18 @@ def _status(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
     except BudgetExceeded as error:
         option = "--" + error.limit.replace("_", "-")
-        print(f"error: {error.message}\ntry: a larger {option}", file=sys.stderr)
+        print(f"error: {error.message}\ntry: a larger {option}", file=told)
         return 3
     except MemoryError:
-        print("error: there was not enough memory", file=sys.stderr)
+        print("error: there was not enough memory", file=told)
         return 3
     except ProofLogError as error:
-        print(error_text(error), file=sys.stderr)
+        if not error.told_by_first:
+            print(error_text(error), file=told)
         return 2
     except KeyboardInterrupt as error:
         stopped = error if isinstance(error, Stopped) else Stopped()
-        print(stopped, file=sys.stderr)
+        print(stopped, file=told)
         return stopped.status
     except BrokenPipeError:
         # The reader of our output has left; Python would complain again when it flushes at exit.

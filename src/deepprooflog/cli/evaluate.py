@@ -17,6 +17,7 @@ EXAMPLE = """\
   dprl evaluate runs/countries --candidates regions --sides tail
   dprl evaluate runs/family --save figures.parquet
   dprl evaluate runs/family --proofs 1 --json > scores.json
+  torchrun --nproc-per-node 2 -m deepprooflog evaluate runs/family
 
 JSON for graphs: {protocol, negatives, ties, queries, mrr, "hits@1", "hits@3", "hits@10", auc_pr,
 seconds, …, strata, prior: the same for the prior alone}; negatives are drawn for each side; strata
@@ -59,6 +60,7 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the test figures."""
     from deepprooflog.learn.run.folder import open_run
+    from deepprooflog.learn.run.processes import joined
     from deepprooflog.recipes.answer_table import figures_table
     from deepprooflog.recipes.tasks import EvaluateOptions, run_kind
 
@@ -69,8 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.candidates, arguments.domains, arguments.sides, arguments.proofs,
         arguments.reading, arguments.rules, progress=not arguments.json,
     )  # fmt: skip
-    result, answers = kind.evaluate(folder, asked)
-    if arguments.save is not None:
+    with joined() as here:
+        result, answers = kind.evaluate(folder, asked)
+    if arguments.save is not None and here.first:
         figures_table(result).save(arguments.save)
     if arguments.json:
         report.emit_json(result)

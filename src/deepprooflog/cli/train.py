@@ -15,6 +15,7 @@ EXAMPLE = """\
   dprl train kg --set data=FOLDER --set rules=FILE --out runs/graph
   dprl train walks --set data=FOLDER --out runs/walks
   dprl train mnist-addition --out runs/addition --resume
+  torchrun --nproc-per-node 2 -m deepprooflog train kg --set data=FOLDER --out runs/graph
 
 RECIPE is the name of a shipped recipe or a TOML file. RUN gets config.json, metrics.jsonl,
 checkpoint.pt, curves.svg and result.json. `--set help` lists the recipe's options
@@ -32,6 +33,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, then print the test figures."""
+    from deepprooflog.learn.run.processes import joined
     from deepprooflog.learn.run.settings import assignments, described
     from deepprooflog.recipes.recipe import read_recipe
     from deepprooflog.recipes.tasks import task_kind
@@ -44,10 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
     given = assignments(arguments.set)
     if arguments.out is None:
         raise DataError("there is no folder to train into", hint="--out RUN")
-    result = kind.train(
-        arguments.recipe, given, Path(arguments.out), resume=arguments.resume,
-        progress=not arguments.json,
-    )  # fmt: skip
+    with joined():
+        result = kind.train(
+            arguments.recipe, given, Path(arguments.out), resume=arguments.resume,
+            progress=not arguments.json,
+        )  # fmt: skip
     if arguments.json:
         report.emit_json(result)
     else:

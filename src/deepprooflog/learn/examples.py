@@ -6,7 +6,7 @@ on another goal, whose probability is then computed along with the example's own
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from torch import Tensor
 from deepprooflog.errors import ModelError
 from deepprooflog.infer.batches.batch import Compiled
 from deepprooflog.learn.losses import conditioned
+from deepprooflog.logic.goal_batch import GoalBatch
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.logic.query import Query
 from deepprooflog.model import Model
@@ -70,6 +71,49 @@ def compile_examples(
         torch.tensor([y for _, y, _ in rows], dtype=torch.float64, device=device),
         torch.tensor([weight for _, _, weight in rows], dtype=torch.float64, device=device),
     )
+
+
+def streamed(
+    model: Model,
+    data: Data,
+    given: GoalLike | Sequence[GoalLike] | None,
+    epochs: int,
+    budget: Budget | None,
+) -> Callable[[], Iterator[Examples]]:
+    """An epoch's batches, each compiled when its turn comes."""
+    if given is not None and not isinstance(given, str | Query):
+        raise ModelError("a stream has one condition for all examples", hint='given="s(X)"')
+    if isinstance(data, str | Query | Mapping):
+        raise ModelError("a stream gives batches of examples", hint="leave stream out")
+    if iter(data) is data and epochs > 1:
+        raise ModelError(
+            f"the data can be read once, not {epochs} times",
+            hint="epochs=1, or what can be iterated again: a DataLoader, a list, a class "
+            "with __iter__",
+        )
+
+    def epoch() -> Iterator[Examples]:
+        some = False
+        for item in data:
+            some = True
+            yield _compiled_batch(model, item, given, budget)
+        if not some:
+            raise ModelError("there are no examples to fit", hint="a stream that gives batches")
+
+    return epoch
+
+
+def _compiled_batch(
+    model: Model, item: object, given: GoalLike | None, budget: Budget | None
+) -> Examples:
+    goals, y = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
+    if given is not None or not isinstance(goals, GoalBatch):
+        return compile_examples(model, [item], given, budget)  # type: ignore[list-item]
+    ones = torch.ones(len(goals), dtype=torch.float64, device=model.device)
+    labels = ones if y is None else torch.as_tensor(y).to(ones)
+    if labels.shape != ones.shape or not bool(((labels == 0) | (labels == 1)).all()):
+        raise ModelError(f"{len(goals)} goals need a label each", hint="labels are 0 or 1")
+    return Examples(model.compile(goals, budget), None, labels, ones)
 
 
 def log_probabilities(

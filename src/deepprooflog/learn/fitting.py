@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -22,6 +23,7 @@ from deepprooflog.learn.examples import (
     GoalLike,
     compile_examples,
     log_probabilities,
+    streamed,
 )
 from deepprooflog.learn.losses import History, Impossible
 from deepprooflog.logic.limits.budget import Budget
@@ -48,6 +50,7 @@ def fit(
     lr: float | None = None,
     optimizer: Optimizer = "adam",
     batch_size: int | None = None,
+    stream: bool = False,
     tolerance: float = 1e-12,
     impossible: Impossible = "raise",
     seed: int = 0,
@@ -64,7 +67,8 @@ def fit(
     [0.75, 0.25]
 
     `data` are goals, pairs (goal, y), triples (goal, y, weight), or a mapping from goals to counts;
-    or batches of them, as a `DataLoader` gives. They are read once, and compiled together.
+    or batches of them, as a `DataLoader` gives. They are read once, and compiled together; with
+    `stream` they are batches that are read anew each epoch, one at a time, and none is kept.
     `given` conditions the likelihood: log p(goal) − log p(given) takes the place of log p(goal).
     A `loss` of one's own gets log p and y and returns a value for each example. Mini-batches
     are drawn anew each epoch. `callback(epoch, loss)` ends the fit by returning True. Losses and
@@ -75,12 +79,21 @@ def fit(
     if not parameters:
         raise ModelError("the model has no parameters to fit", hint="t(0.5) :: p(a), or a network")
     generator = torch.Generator().manual_seed(seed)
-    examples = compile_examples(model, data, given, budget)
-    if batch_size is None:
-        batch_size = getattr(data, "batch_size", None)
-    size = len(examples) if batch_size is None else batch_size
-    rule = _optimizer(optimizer, parameters, lr, size < len(examples))
-    objective = _objective(model, examples, loss, impossible)
+    if stream and batch_size is not None:
+        raise ModelError("a stream comes in batches of its own", hint="leave out batch_size")
+    batches: Callable[[], Iterator[FitBatch]]
+    if stream:
+        rule = _optimizer(optimizer, parameters, lr, True)
+        parts = streamed(model, data, given, epochs, budget)
+        batches = partial(_of_stream, parts, partial(_objective, model, loss, impossible))
+    else:
+        examples = compile_examples(model, data, given, budget)
+        if batch_size is None:
+            batch_size = getattr(data, "batch_size", None)
+        size = len(examples) if batch_size is None else batch_size
+        rule = _optimizer(optimizer, parameters, lr, size < len(examples))
+        objective = _objective(model, loss, impossible, examples)
+        batches = partial(_shuffled, len(examples), size, generator, objective)
     was_training = model.training
     model.train()
     history: list[float] = []
@@ -88,8 +101,7 @@ def fit(
     try:
         for epoch in range(epochs):
             before = [p.detach().clone() for p in parameters]
-            order = torch.randperm(len(examples), generator=generator)
-            sums = [_step(model, b, rule, objective, before) for b in _split(order, size)]
+            sums = [_step(model, batch, rule, of, before) for batch, of in batches()]
             totals, weights, left_out = zip(*sums, strict=True)
             skipped = sum(left_out)
             if not sum(weights):
@@ -109,15 +121,17 @@ def fit(
 
 
 def _optimizer(
-    which: Optimizer, parameters: Sequence[torch.nn.Parameter], lr: float | None, partial: bool
+    which: Optimizer, parameters: Sequence[torch.nn.Parameter], lr: float | None, in_parts: bool
 ) -> torch.optim.Optimizer:
     if not isinstance(which, str):
         return which(parameters)
     if which == "adam":
         return torch.optim.Adam(parameters, lr=0.01 if lr is None else lr)
     if which == "lbfgs":
-        if partial:
-            raise ModelError("L-BFGS needs all examples at once", hint="leave out batch_size")
+        if in_parts:
+            raise ModelError(
+                "L-BFGS needs all examples at once", hint="leave out batch_size and stream"
+            )
         return torch.optim.LBFGS(
             parameters, lr=1.0 if lr is None else lr, tolerance_grad=1e-10,
             tolerance_change=1e-14, line_search_fn="strong_wolfe",
@@ -137,8 +151,26 @@ FitObjective = Callable[[Tensor], tuple[Tensor, float, float, int]]
 """Of a batch: its mean loss to descend; weighted sum of losses; weight; examples left out."""
 
 
+FitBatch = tuple[Tensor, FitObjective]
+"""Numbers of examples, and what is to be made small over them."""
+
+
+def _shuffled(
+    count: int, size: int, generator: torch.Generator, objective: FitObjective
+) -> Iterator[FitBatch]:
+    for batch in _split(torch.randperm(count, generator=generator), size):
+        yield batch, objective
+
+
+def _of_stream(
+    parts: Callable[[], Iterator[Examples]], objective: Callable[[Examples], FitObjective]
+) -> Iterator[FitBatch]:
+    for examples in parts():
+        yield torch.arange(len(examples)), objective(examples)
+
+
 def _objective(
-    model: Model, examples: Examples, loss: LossFunction, impossible: Impossible
+    model: Model, loss: LossFunction, impossible: Impossible, examples: Examples
 ) -> FitObjective:
     per_example = _per_example(loss)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +16,7 @@ from deepprooflog.errors import DataError, ModelError, Stopped
 from deepprooflog.learn.run.checkpoint import first_line
 from deepprooflog.learn.run.folder import RunFolder, create, reopen
 from deepprooflog.learn.run.interrupt import handled, stop_at_once
+from deepprooflog.learn.run.processes import ProcessLost, processes
 from deepprooflog.learn.run.settings import as_tables, settings, values_of
 from deepprooflog.recipes.recipe import read_recipe
 
@@ -40,17 +43,52 @@ def begin(
     `check` refuses what cannot run before a folder is made for it. `places` are the options that a
     resumed run may be given anew: where it runs, not what it computes. A signal, or a device that
     is lost or full, ends the run with one message that says how to go on.
+
+    Of several processes the first has the folder, and the others one of their own that is gone
+    afterwards; they must have been given the same, and go on from what the first one has.
     """
-    with handled(stop_at_once), _told(recipe, out):
-        if not resume:
+    here = processes()
+    with handled(stop_at_once), _told(recipe, out), ExitStack() as stack:
+        if here.several:
+            _agree(recipe, given, resume, resolve)
+        if resume:
+            run, files = here.from_first(lambda: _reopened(stack, out))
+        else:
             options = resolve(read_recipe(recipe), given)
             check(options)
             config = {"recipe": recipe, "task": task, "options": as_tables(options)}
-            with create(out, config) as run:
-                yield options, run
-            return
-        with reopen(out) as run:
-            yield _kept(recipe, given, run, resolve, places), run
+            run, files = here.from_first(lambda: (stack.enter_context(create(out, config)), {}))
+        if not here.first:
+            run = RunFolder(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+            for name, raw in files.items():
+                (run.path / name).write_bytes(raw)
+        if resume:
+            options = _kept(recipe, given, run, resolve, places)
+        yield options, run
+
+
+def _agree(
+    recipe: str,
+    given: Mapping[str, object],
+    resume: bool,
+    resolve: Callable[..., object],
+) -> None:
+    """Refuse processes that were given other recipes or options."""
+    asked = None if resume else as_tables(resolve(read_recipe(recipe), given))
+    told = json.dumps([recipe, dict(given), resume, asked], sort_keys=True, default=str)
+    processes().agree(
+        "recipe or options", told, "the same command and recipe file on every machine"
+    )
+
+
+def _reopened(stack: ExitStack, out: Path) -> tuple[RunFolder, dict[str, bytes]]:
+    """A run to go on with, and what other processes need of it; steps are told by the loop."""
+    run = stack.enter_context(reopen(out))
+    if not processes().several:
+        return run, {}
+    steps = {path.name for path in out.glob("*.pt")} - {"prior-training-trials.pt"}
+    names = [p for p in out.iterdir() if p.is_file() and not p.name.startswith(".")]
+    return run, {path.name: path.read_bytes() for path in names if path.name not in steps}
 
 
 def _kept(
@@ -80,7 +118,9 @@ def _kept(
 @contextmanager
 def _told(recipe: str, out: Path) -> Iterator[None]:
     """Within, what ends a run from outside is told with how to go on."""
-    again = shlex.join(["dprl", "train", recipe, "--out", str(out), "--resume"])
+    several = ["torchrun", "--nproc-per-node", str(processes().size), "-m", "deepprooflog"]
+    begun = several if processes().several else ["dprl"]
+    again = shlex.join([*begun, "train", recipe, "--out", str(out), "--resume"])
     run = RunFolder(out)
     try:
         yield
@@ -91,6 +131,10 @@ def _told(recipe: str, out: Path) -> Iterator[None]:
             raise Stopped(f"{what} before the run began", number) from None
         saved = "what was learned is saved" if run.learned else "nothing was learned yet"
         raise Stopped(f"{what}; {saved}\ngo on with  {again}", number) from None
+    except ProcessLost as error:
+        if run.learned:
+            error.hint = f"{error.hint}; then  {again}"
+        raise
     except (MemoryError, RuntimeError) as error:
         failed = isinstance(error, MemoryError | torch.OutOfMemoryError | torch.AcceleratorError)
         if not failed and not any(text in str(error) for text in _DEVICE):

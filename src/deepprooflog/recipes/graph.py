@@ -14,11 +14,13 @@ from deepprooflog.kg.data.rules import read_rules
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import table
 from deepprooflog.kg.learn.setup import read_sources
-from deepprooflog.kg.model import TASK, open_graph_model
+from deepprooflog.kg.model import TASK
+from deepprooflog.kg.opening import open_graph_model
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.kg.readings.evaluate import POLICY
 from deepprooflog.kg.training import check_options, train_model
 from deepprooflog.learn.run.folder import RunFolder
+from deepprooflog.learn.run.processes import processes, refuse_several
 from deepprooflog.recipes.begin import begin
 
 if TYPE_CHECKING:
@@ -70,11 +72,17 @@ def train(
 
 
 def evaluate(run: RunFolder, asked: EvaluateOptions) -> tuple[dict[str, Any], Sequence[Answer]]:
-    """Ranks of the test triples, and where proofs are asked for, the answer of each."""
+    """Processes of the test triples, and where proofs are asked for, the answer of each."""
     began = time.perf_counter()
     given = {"candidates": asked.candidates, "domains": asked.domains, "sides": asked.sides}
     ranked = {key: value for key, value in given.items() if value is not None}
     model = open_graph_model(run, device=asked.device, data=asked.data, ranked=ranked)
+    here, hint = processes(), "the same folder on every machine"
+    if here.several:
+        if model.walks is not None or asked.reading not in (None, POLICY):
+            refuse_several("the evaluation of walks and of readings", "no torchrun")
+        here.agree("graph or rules", replace(model.kept, graph=model.graph).digest(), hint)
+        here.agree_on_weights(model.prover, hint)
     protocol = cast("Protocol | None", asked.protocol)
     figures = model.evaluate(
         protocol, asked.negatives, reading=asked.reading or POLICY,
@@ -97,7 +105,10 @@ def query(run: RunFolder, asked: QueryOptions) -> Answers:
         )
     began = time.perf_counter()
     model = open_graph_model(run, device=asked.device, data=asked.data)
-    answers = model.query(asked.query, asked.top or 10, proofs=asked.proofs, new=asked.new)
+    answers = model.query(
+        asked.query, asked.top or 10, proofs=asked.proofs, new=asked.new,
+        max_goals=asked.max_goals,
+    )  # fmt: skip
     return replace(answers, seconds=round(time.perf_counter() - began, 3))
 
 
@@ -110,7 +121,7 @@ def explain(run: RunFolder, asked: QueryOptions) -> Answers:
         raise DataError(
             f"{asked.query} is open", hint=shlex.join(["dprl", "query", str(run.path), asked.query])
         )
-    answers = model.query(asked.query, 1, proofs=asked.proofs)
+    answers = model.query(asked.query, 1, proofs=asked.proofs, max_goals=asked.max_goals)
     return replace(answers, seconds=round(time.perf_counter() - began, 3))
 
 

@@ -27,10 +27,12 @@ from deepprooflog.kg.evaluation.scores import (
 )
 from deepprooflog.kg.prove.depth import depths
 from deepprooflog.kg.prove.prover import Prover
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.progress import Progress
 
 # Candidates explored together: many share goals, and all must fit in memory.
 CPU_BATCH, DEVICE_BATCH = 4096, 32768
+WATCHED_BATCH = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,9 @@ def watched(
     ranker: Ranker, prover: Prover, look: Int64[np.ndarray, "look 3"], figure: str
 ) -> float:
     """The figure by which policies are compared, a name in `WATCHED`, on some triples."""
-    return WATCHED[figure][1](ranker.rank(success_score(prover), look))
+    # The lists of a side are one batch here, of which many processes want more.
+    batch = WATCHED_BATCH // max(1, processes().size // 2)
+    return WATCHED[figure][1](ranker.rank(success_score(prover), look, batch))
 
 
 def evaluate_prover(
@@ -98,7 +102,8 @@ def evaluate_prover(
         scored = CountedScore(prover, keep)
     ranking = ranker.rank(scored, queries, batch)
     found = figures(ranking, depths(prover, queries, batch))
-    found |= {"among": among, "goals": scored.goals, "cut": scored.cut}
+    goals, cut = processes().sum(np.array([scored.goals, scored.cut])).tolist()
+    found |= {"among": among, "goals": goals, "cut": cut}
     if prover.belief is not None:
         graph, candidates = ranker.graph, ranker.candidates
         fusion = fit_fusion(prover, graph, look, batch=batch, candidates=candidates)

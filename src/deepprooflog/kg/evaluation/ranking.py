@@ -4,6 +4,9 @@ A scorer is any function from triples (h, r, t) to scores, higher for what it ho
 Under the protocol `sampled` a query has on each side candidates of its own (`kg/kge/negatives.py`);
 under `full` all entities (or all of a domain), without those that make a known truth. There a
 scorer that has `of_lists` is asked about all entities at once.
+
+Several processes are dealt the batches that one would score, and their counts are summed: the ranks
+are those of one process.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from deepprooflog.errors import DataError, ModelError
 from deepprooflog.kg.data.triple_set import Side, column
 from deepprooflog.kg.data.triples import SIDES, Graph
 from deepprooflog.kg.kge.negatives import corruptions, other_candidates
+from deepprooflog.learn.run.processes import processes
 
 TripleScore: TypeAlias = "Callable[[Int[Tensor, 'triples 3']], Tensor | np.ndarray]"
 Protocol: TypeAlias = Literal["sampled", "full"]
@@ -110,14 +114,18 @@ def rank(
         raise DataError("candidates are drawn among all entities", hint="protocol full")
     if not sides or set(sides) - set(SIDES):
         raise DataError(f"no sides {tuple(sides)}", hint=" and ".join(SIDES))
-    single = _scores(graph, score, rows, batch)
+    here = processes()
+    single = here.sum(_scores(graph, score, rows, batch, dealt=True))
     parts: list[Ranked] = []
-    short = 0
+    short = dealt = 0
     for number, side in enumerate(sides):
         own = _Side(graph, score, rows, side, single, batch)
         done = number * len(rows)
         for part in own.parts(protocol, negatives):
-            if protocol == "sampled":
+            dealt += 1
+            if not here.takes(dealt):
+                pass
+            elif protocol == "sampled":
                 drawn = corruptions(graph, rows[part], side, negatives, seed)
                 short += drawn.short
                 own.take(part, drawn.entities, drawn.present)
@@ -126,7 +134,9 @@ def rank(
             done += len(part)
             if on_progress is not None:
                 on_progress(done, len(sides) * len(rows))
+        own.sum_over_ranks()
         parts.append(own.ranked())
+    short = int(here.sum(np.array(short)))
     asked = negatives if protocol == "sampled" else None
     seconds = time.perf_counter() - began
     return Ranking(graph, protocol, asked, seed, tuple(sides), _joined(parts), short, seconds)
@@ -218,6 +228,12 @@ class _Side:
         reached = np.searchsorted(self.thresholds, other, side="right")
         self.reaching += np.bincount(reached, minlength=len(self.reaching))
 
+    def sum_over_ranks(self) -> None:
+        """Take in the lists that other processes have filled."""
+        counted = (self.better, self.equal, self.candidates)
+        self.better, self.equal, self.candidates = processes().sum(np.stack(counted))
+        self.reaching = processes().sum(self.reaching)
+
     def ranked(self) -> Ranked:
         """The finished lists."""
         count = len(self.rows)
@@ -235,11 +251,21 @@ class _Side:
 
 
 def _scores(
-    graph: Graph, score: TripleScore, triples: Int64[np.ndarray, "triples 3"], batch: int
+    graph: Graph,
+    score: TripleScore,
+    triples: Int64[np.ndarray, "triples 3"],
+    batch: int,
+    *,
+    dealt: bool = False,
 ) -> Float64[np.ndarray, " triples"]:
-    """The scores of triples, at most `batch` in a call; NaN is refused with the triple."""
-    result = np.empty(len(triples))
-    for begin in range(0, len(triples), batch):
+    """The scores of triples, at most `batch` in a call; NaN is refused with the triple.
+
+    Where the batches are `dealt` to processes, those of others are 0.
+    """
+    result = np.zeros(len(triples))
+    for number, begin in enumerate(range(0, len(triples), batch)):
+        if dealt and not processes().takes(number):
+            continue
         part = np.ascontiguousarray(triples[begin : begin + batch])
         found = score(torch.from_numpy(part))
         values = found.detach().cpu().double().numpy() if isinstance(found, Tensor) else found

@@ -59,6 +59,8 @@ class Kge(TripleModel):
     """h∘r, an entity's vector as a relation changes it."""
     inverse: ClassVar[Callable[..., Tensor]] = staticmethod(conjugate)
     """The relation's vector for the way back."""
+    draws: ClassVar[bool] = False
+    """Whether its objective draws negatives for a whole minibatch, of which it takes its share."""
     matches_by_product: ClassVar[bool] = False
     """Whether `match` is a matrix product, which holds no vector for each pair."""
 

@@ -18,6 +18,7 @@ from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.kge.kge import Kge, rows
 from deepprooflog.kg.kge.negatives import CorruptedSide, corrupted_sides, known_negatives
 from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.learn.run.processes import processes
 
 # A corruption that is left out scores this much: no weight, no loss, no gradient.
 LEFT_OUT = -1e9
@@ -46,7 +47,10 @@ def adversarial_loss(
 def adversarial_objective(
     model: Kge, options: KgeOptions, known: TripleSet[Tensor]
 ) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
-    """The loss of each triple of a batch against negatives that are drawn for it."""
+    """The loss of each triple of a batch against negatives that are drawn for it.
+
+    Each of several processes draws for the whole batch and has the losses of its share.
+    """
 
     def of_side(side: CorruptedSide) -> Float[Tensor, " batch"]:
         left_out = known_negatives(known, side) if options.filtered else None
@@ -55,8 +59,13 @@ def adversarial_objective(
     if options.compiled:
         of_side = torch.compile(of_side, dynamic=False)
 
-    def losses(triples: Int[Tensor, "batch 3"]) -> Float[Tensor, " batch"]:
-        parts = [of_side(side) for side in corrupted_sides(triples, model.entities, options)]
+    def losses(triples: Int[Tensor, "batch 3"]) -> Float[Tensor, " own"]:
+        sides = corrupted_sides(triples, model.entities, options)
+        if processes().several:
+            sides = [own for own in (side.of_rank() for side in sides) if own.triples.numel()]
+            if not sides:
+                return model.entity.new_zeros(0)
+        parts = [of_side(side) for side in sides]
         return torch.cat(parts) if options.sides == "split" else torch.stack(parts).mean(0)
 
     return losses

@@ -21,6 +21,7 @@ from deepprooflog.kg.data.draw import ABSENT, allowed_entities, draw, stream
 from deepprooflog.kg.data.triple_set import Side, TripleSet, column
 from deepprooflog.kg.data.triples import SIDES, SPLITS, Graph, SplitName
 from deepprooflog.kg.kge.options import KgeOptions
+from deepprooflog.learn.run.processes import processes
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +163,11 @@ class CorruptedSide:
     triples: Int[Tensor, "group rows 3"]
     negatives: Int[Tensor, "group n"]
 
+    def of_rank(self) -> CorruptedSide:
+        """What one of several processes takes of it: some groups, or some rows of each."""
+        groups, rows = _share(*self.triples.shape[:2])
+        return CorruptedSide(self.tails, self.triples[groups, rows], self.negatives[groups])
+
 
 def corrupted_sides(
     triples: Int[Tensor, "batch 3"], entities: int, options: KgeOptions
@@ -172,19 +178,40 @@ def corrupted_sides(
     >>> [(side.tails, side.triples.tolist(), side.negatives.shape) for side in sides]
     [(True, [[[0, 0, 1]]], torch.Size([1, 5])), (False, [[[2, 0, 3]]], torch.Size([1, 5]))]
     """
-    if options.sides == "both":
-        parts = [(True, triples), (False, triples)]
-    else:
-        middle = (len(triples) + 1) // 2
-        parts = [(True, triples[:middle]), (False, triples[middle:])]
     result = []
-    for tails, own in parts:
-        if len(own):
-            size = _group(len(own), options)
-            shape = (len(own) // size, options.negatives)
-            negatives = torch.randint(entities, shape, device=own.device)
-            result.append(CorruptedSide(tails, own.reshape(-1, size, 3), negatives))
+    for tails, part in _parts(len(triples), options):
+        own = triples[part]
+        size = _group(len(own), options)
+        shape = (len(own) // size, options.negatives)
+        negatives = torch.randint(entities, shape, device=own.device)
+        result.append(CorruptedSide(tails, own.reshape(-1, size, 3), negatives))
     return result
+
+
+def rows_of_rank(count: int, options: KgeOptions) -> Int[Tensor, " own"]:
+    """The rows of a minibatch whose losses one of several processes takes, in their order."""
+    found = []
+    for _, part in _parts(count, options)[: 1 if options.sides == "both" else 2]:
+        numbers = torch.arange(count)[part]
+        numbers = numbers.reshape(-1, _group(len(numbers), options))
+        found.append(numbers[_share(*numbers.shape)].flatten())
+    return torch.cat(found)
+
+
+def _parts(count: int, options: KgeOptions) -> list[tuple[bool, slice]]:
+    """Which rows of a minibatch get other tails (True), which other heads; no part is empty."""
+    middle = count if options.sides == "both" else (count + 1) // 2
+    begin = 0 if options.sides == "both" else middle
+    parts = [(True, slice(0, middle)), (False, slice(begin, count))]
+    return [(tails, part) for tails, part in parts if part.stop > part.start]
+
+
+def _share(groups: int, rows: int) -> tuple[slice, slice]:
+    """The groups of one of several processes; where they are few, its rows of every group."""
+    here = processes()
+    if groups >= here.size or groups >= rows:
+        return here.share(groups), slice(None)
+    return slice(None), here.share(rows)
 
 
 def _group(count: int, options: KgeOptions) -> int:

@@ -30,6 +30,7 @@ class RotatE(Kge):
     """
 
     weights_depend_on = ("margin",)  # the scale on which phases are learned
+    draws = True
     kept = ("norm",)
     regularizers: ClassVar[dict[str, tuple[float, ...]]] = {"margin": (1.0, 0.5)}
 

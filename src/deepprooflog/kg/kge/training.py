@@ -19,10 +19,12 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triple_set import TripleSet, check_triples
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.loss import subsampling_weights
+from deepprooflog.kg.kge.negatives import rows_of_rank
 from deepprooflog.kg.kge.options import KgeOptions, fading
 from deepprooflog.kg.kge.table import make_model
 from deepprooflog.learn.run.descent import Descent
 from deepprooflog.learn.run.loop import Loop
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.progress import Progress
 
 ValidateKge = Callable[[Kge], float]
@@ -90,6 +92,7 @@ def kge_loop(
         model, objective(model, triples, options), optimizer, len(triples), batch=options.batch,
         rate=lambda done: options.lr * fading(options.decay, done / options.steps),
         describe=lambda i: f"triple {i}", capture=on_gpu and options.capture, device=device,
+        together=model.draws,
     )  # fmt: skip
     return Loop(
         trainer, steps=options.steps, row_every=options.validate_every, patience=options.patience,
@@ -101,14 +104,19 @@ def kge_loop(
 def objective(
     model: Kge, triples: Int[Tensor, "n 3"], options: KgeOptions
 ) -> Callable[[Tensor], Tensor]:
-    """The losses of some training triples, by their positions."""
+    """The losses of some training triples, by their positions.
+
+    Where negatives are drawn for them together, those of this process's share.
+    """
     weights = subsampling_weights(triples, model.relations) if options.subsampling else None
     known = TripleSet.of(triples, entities=model.entities)
 
     each = model.objective(options, known)
 
-    def losses(batch: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+    def losses(batch: Int[Tensor, " batch"]) -> Float[Tensor, " own"]:
         loss: Tensor = each(triples[batch])
+        if model.draws and processes().several:
+            batch = batch[rows_of_rank(len(batch), options).to(batch.device)]
         return loss if weights is None else loss * weights[batch]
 
     return losses

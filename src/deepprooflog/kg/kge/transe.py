@@ -26,6 +26,7 @@ class TransE(Kge):
     carry = staticmethod(torch.add)
     inverse = staticmethod(torch.neg)
     weights_depend_on = ("margin",)
+    draws = True
 
     def __init__(self, entities: int, relations: int, dimension: int, margin: float = 12.0) -> None:
         super().__init__(entities, relations, dimension)

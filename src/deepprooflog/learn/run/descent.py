@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.loop import Row, Trainer
 from deepprooflog.learn.run.minibatch import BatchStream, CapturedStep, Objective, descend
+from deepprooflog.learn.run.processes import processes
 
 SHAPE: checkpoint.EntryTypes = {
     "model": dict, "optimizer": dict, "order": Tensor, "total": float, "count": int,
@@ -29,6 +30,9 @@ class Descent(Trainer):
     of the step after so many. `rate` is the learning rate of such a step. With `epochs` no batch
     reaches from one order of the examples into the next: the last of each may be smaller. `capture`
     replays steps as one CUDA graph; the optimizer needs a tensor for its learning rate then.
+
+    Of several processes each takes its share of every minibatch; `together` is for objectives that
+    draw at random for a whole minibatch and cut their share themselves. Nothing is captured there.
     """
 
     def __init__(
@@ -45,11 +49,13 @@ class Descent(Trainer):
         clip: float = 0.0,
         epochs: bool = False,
         capture: bool = False,
+        together: bool = False,
         device: torch.device | str = "cpu",
     ) -> None:
         self.module, self.objective, self.optimizer = module, objective, optimizer
         self.batch, self.rate, self.objective_at = batch, rate, objective_at
-        self.describe, self.clip, self.capture = describe, clip, capture
+        self.describe, self.clip, self.together = describe, clip, together
+        self.capture = capture and not processes().several
         # A captured step reads the rate where it was when it was captured.
         kept = optimizer.param_groups[0]["lr"]
         self.lr = kept if isinstance(kept, Tensor) else None
@@ -67,7 +73,10 @@ class Descent(Trainer):
         if self.captured is not None and len(batch) == self.batch:
             self.captured(batch)
         else:
-            loss = descend(objective, batch, self.optimizer, self.describe, self.clip)
+            loss = descend(
+                objective, batch, self.optimizer, self.describe, self.clip, step=done,
+                together=self.together,
+            )  # fmt: skip
             self.total += loss * len(batch)
             self.shown = f"loss {loss:.4f}"
         return self.shown

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from deepprooflog.errors import Stopped
+from deepprooflog.learn.run.processes import processes
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 Result = TypeVar("Result")
@@ -45,14 +46,18 @@ class Stop:
             os.write(2, TOLD)
 
     def __call__(self) -> None:
-        """Save and stop, where the run was asked to."""
+        """Save and stop, where the run was asked to; of several processes, where any was."""
+        self.asked = processes().highest(self.asked or 0) or None
         if self.asked is not None:
             self.save()
             raise Stopped(signal=self.asked)
 
     def looking(self, look: Callable[[], Result]) -> Result | None:
-        """What `look` finds; as it changes nothing, a signal need not wait: None where one came."""
-        self.whole = True
+        """What `look` finds; as it changes nothing, a signal need not wait: None where one came.
+
+        Several processes look together: there it waits.
+        """
+        self.whole = not processes().several
         try:
             return look()
         except Stopped as stopped:

@@ -15,6 +15,9 @@ A `Trainer` takes the steps. The loop does what all training needs beside them:
 From the same seed a run on a CPU repeats itself bit by bit, also when it was interrupted, or
 killed, and resumed.
 
+Several processes take each step together, from one state: what one of them resumes, looks at or is
+asked by a signal, all do. The first alone writes.
+
 Short fits in memory (`fit`, `reinforce`, `on_policy.train`) are plain loops over their own step:
 they keep the last weights, write nothing, and end when a callback says so.
 """
@@ -36,6 +39,7 @@ from deepprooflog.device import random_state, restore_random
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.average import Average
 from deepprooflog.learn.run.interrupt import Stop, stopping
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.progress import Progress
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
@@ -149,6 +153,7 @@ class Loop:
         self, progress: Progress | None = None, on_row: Callable[[Row], object] | None = None
     ) -> Learned:
         """Take the steps that are left; `on_row` gets each row of history."""
+        processes().align(self.trainer.module)
         if progress is not None:
             progress.begin(self.step)
         save = None if self.path is None else self.save
@@ -209,6 +214,8 @@ class Loop:
         with self._averaged(), torch.no_grad():
             found = stop.looking(self.validate)
             if found is not None:
+                seen = found
+                found = processes().from_first(lambda: seen)  # all of them keep the same weights
                 value, more = found if isinstance(found, tuple) else (found, {"validation": found})
                 entries = dict(more)
                 if value > self.best["value"] or self.keep_last:
@@ -233,9 +240,9 @@ class Loop:
         self.seconds, self._marked = self.seconds + now - self._marked, now
 
     def save(self) -> None:
-        """Write a checkpoint, where the run has a file for it."""
+        """Write a checkpoint, where the run has a file for it and this process is to write."""
         self._tick()
-        if self.path is not None:
+        if self.path is not None and processes().first:
             state = {
                 "options": self.options,
                 "step": self.step,
@@ -252,7 +259,9 @@ class Loop:
 
     def resume(self) -> None:
         """Go on from the checkpoint; from the beginning where there is none."""
-        state = checkpoint.resumed(self.path, SHAPE, self.options, self.device)
+        here = processes()
+        device = torch.device("cpu") if here.several else self.device
+        state = here.from_first(lambda: checkpoint.resumed(self.path, SHAPE, self.options, device))
         if state is not None:
             with checkpoint.fitting(self.path, self.fits):
                 self._restore(state)

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from deepprooflog.errors import ModelError
 from deepprooflog.learn.run import checkpoint
+from deepprooflog.learn.run.processes import processes
 
 Objective = Callable[[Tensor], Tensor]
 """The losses of some examples, or their mean: positions in the data set [batch] → [batch] or []."""
@@ -29,20 +30,35 @@ def descend(
     optimizer: torch.optim.Optimizer,
     describe: Callable[[int], str],
     clip: float = 0.0,
+    *,
+    step: int = 0,
+    together: bool = False,
 ) -> float:
     """One step of the optimizer; the minibatch's mean loss before it.
 
-    `clip` bounds the gradient's norm; 0 leaves it alone.
+    `clip` bounds the gradient's norm; 0 leaves it alone. Of several processes each takes its share
+    of the minibatch and the gradients are summed; an objective that is asked `together` gets the
+    whole minibatch in each, draws for all of it, and gives the losses of its own share.
     """
     optimizer.zero_grad()
-    losses = objective(batch)
-    loss = losses.mean()
-    loss.backward()  # type: ignore[no-untyped-call]
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    here, own = processes(), batch
+    if here.several and not together:
+        own = batch[here.share(len(batch))]
+        with here.own_random(step, parameters[0].device):
+            losses = objective(own) if len(own) else parameters[0].new_zeros(0)
+    else:
+        losses = objective(batch)
+    loss = losses.mean() if not here.several else _share_of_mean(losses, len(own), len(batch))
+    if loss.requires_grad or not here.several:
+        loss.backward()
+    own_value = float(loss.detach()) if here.several else 0.0
+    total = here.sum_gradients(parameters, own_value)
     norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
     value, size = torch.stack([loss.detach().double(), norm.double()]).tolist()
+    value = total if here.several else value
     if not math.isfinite(value):
-        raise _refused(losses.detach().reshape(-1), batch, describe)
+        raise _refused(losses.detach().reshape(-1), own, describe)
     if not math.isfinite(size):
         raise ModelError(
             "the gradient is not finite; the weights are as they were before this step",
@@ -54,9 +70,16 @@ def descend(
     return float(value)
 
 
+def _share_of_mean(losses: Tensor, own: int, whole: int) -> Tensor:
+    """What a process adds to the mean loss of a minibatch."""
+    return losses.sum() / whole if losses.dim() else losses * (own / whole)
+
+
 def _refused(
     losses: Float[Tensor, " losses"], batch: Int[Tensor, " batch"], describe: Callable[[int], str]
 ) -> ModelError:
+    if processes().several and bool(losses.isfinite().all()):
+        return ModelError("the loss of another process is not finite; no weights have changed")
     if len(losses) != len(batch):
         return ModelError(
             f"the loss is {losses[0].item()}; the weights are as they were before this step"

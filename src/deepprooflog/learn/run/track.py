@@ -24,6 +24,7 @@ from typing import Any
 from deepprooflog.errors import DataError, ModelError, ProofLogError
 from deepprooflog.learn.run.curves import Scalars
 from deepprooflog.learn.run.loop import Row
+from deepprooflog.learn.run.processes import processes
 
 PROJECT = "deepprooflog"
 NO_TRACKER = "none"
@@ -169,7 +170,8 @@ def tracked(
     >>> rows
     [{'step': 1, 'loss': 0.5}]
     """
-    tracking = Tracking(None if kind == NO_TRACKER else _begun(kind, run), callback)
+    silent = kind == NO_TRACKER or not processes().first
+    tracking = Tracking(None if silent else _begun(kind, run), callback)
     failed = True
     try:
         yield tracking

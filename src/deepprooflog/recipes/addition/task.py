@@ -25,6 +25,7 @@ from deepprooflog.infer.particles.prepare import ParticleBatch
 from deepprooflog.learn.augment import Distort
 from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
 from deepprooflog.learn.run.minibatch import Objective
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.smc import paths, smc_log_prob
 from deepprooflog.learn.subgoals import subgoal_log_prob
 from deepprooflog.logic.goal_batch import GoalBatch
@@ -206,7 +207,6 @@ def look(options: AdditionOptions, task: AdditionTask) -> dict[str, float]:
     """Validation loss and accuracies of the model as it is."""
     if not len(task.validation):
         return {}
-    log_p = log_prob(options, task, task.validation)
     bank = task.batch.bank
     assert isinstance(bank, Tensor)
     # A sum has its least significant digits first; backwards its two numbers stay together.
@@ -214,22 +214,35 @@ def look(options: AdditionOptions, task: AdditionTask) -> dict[str, float]:
     digits = predict(task.model, bank[torch.from_numpy(rows)])
     found = accuracy(digits, task.labels[rows], options.n, regroupings=0)
     return {
-        "validation_loss": -float(log_p.mean()),
+        "validation_loss": -_mean_log_prob(options, task),
         "validation_accuracy": found.sum_accuracy,
         "validation_digit_accuracy": found.digit_accuracy,
     }
 
 
+def _mean_log_prob(options: AdditionOptions, task: AdditionTask) -> float:
+    """The mean log p of the validation sums; each of several processes has its share of them."""
+    here, every = processes(), task.validation
+    if not here.several:
+        return float(log_prob(options, task, every).mean())
+    own = every[here.share(len(every))]
+    with here.own_random(0, task.model.device):
+        total = float(log_prob(options, task, own).sum()) if len(own) else 0.0
+    return float(here.sum(np.array(total))) / len(every)
+
+
 def predict(model: Model, images: Float[Tensor, "pictures 1 height width"]) -> Ints:
-    """The most probable digit of each picture."""
+    """The most probable digit of each picture; several processes read a share each."""
     network = model.networks["lenet"].module
     assert isinstance(network, nn.Module)
-    device = model.device
+    device, here = model.device, processes()
     model.eval()
+    own = here.share(len(images))
     with torch.no_grad():
         parts = [
             network(part.to(device)).argmax(1)
-            for part in images.split(PICTURES_AT_ONCE)  # type: ignore[no-untyped-call]
+            for part in images[own].split(PICTURES_AT_ONCE)  # type: ignore[no-untyped-call]
         ]
-    result: Ints = torch.cat(parts).cpu().numpy().astype(np.int64)
-    return result
+    result: Ints = np.zeros(len(images), dtype=np.int64)
+    result[own] = torch.cat(parts).cpu().numpy()
+    return here.sum(result)

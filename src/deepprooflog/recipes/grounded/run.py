@@ -20,6 +20,7 @@ from deepprooflog.kg.learn.prior import other_prior
 from deepprooflog.kg.learn.setup import candidates_of, read_sources
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.learn.run.folder import RunFolder
+from deepprooflog.learn.run.processes import refuse_several
 from deepprooflog.recipes.begin import begin
 from deepprooflog.recipes.graph import PLACES
 from deepprooflog.recipes.recipe import resolve_options
@@ -51,6 +52,7 @@ def train(
 
 def _check(options: GroundedOptions) -> None:
     """Refuse what cannot run before a folder is made for it."""
+    refuse_several("a system over groundings", "no torchrun, or train kg")
     find_device(options.device)
     kept = read_sources(options)
     ground_rules(kept.graph, kept.rules)
@@ -60,8 +62,9 @@ def _check(options: GroundedOptions) -> None:
 
 
 def evaluate(run: RunFolder, asked: EvaluateOptions) -> tuple[dict[str, Any], Sequence[Answer]]:
-    """Ranks of the test triples."""
+    """Processes of the test triples."""
     began = time.perf_counter()
+    refuse_several("a system over groundings", "no torchrun, or train kg")
     if asked.proofs or any(v is not None for v in (asked.candidates, asked.domains, asked.sides)):
         raise DataError(
             "a system over groundings has no proofs, and ranks among the run's own candidates",
@@ -75,6 +78,7 @@ def evaluate(run: RunFolder, asked: EvaluateOptions) -> tuple[dict[str, Any], Se
 
 def query(run: RunFolder, asked: QueryOptions) -> Answers:
     """The most probable answers of a triple with a variable."""
+    _refuse_budget(run, asked)
     if asked.query is None or asked.by != "answer" or asked.new:
         raise DataError(
             "a system over groundings is asked by a query, and answers by probability",
@@ -86,9 +90,18 @@ def query(run: RunFolder, asked: QueryOptions) -> Answers:
     return replace(answers, seconds=round(time.perf_counter() - began, 3))
 
 
+def _refuse_budget(run: RunFolder, asked: QueryOptions) -> None:
+    if asked.max_goals is not None:
+        raise DataError(
+            "a system over groundings has no goals to count", file=str(run.path),
+            hint="leave --max-goals out",
+        )  # fmt: skip
+
+
 def explain(run: RunFolder, asked: QueryOptions) -> Answers:
     """How much of a triple's score the groundings give, and proofs by the same rules."""
     assert asked.query is not None
+    _refuse_budget(run, asked)
     model = open_grounded(run, device=asked.device, data=asked.data)
     return model.explain(asked.query, asked.proofs)
 
