@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from deepprooflog.kg.learn.exact_options import ExactOptions
 from deepprooflog.kg.prove.hiding import Hiding, hiding_of
 from deepprooflog.kg.prove.program import database_of, program_of
 from deepprooflog.kg.prove.prover import ExploreLimits, Prover
+from deepprooflog.kg.training import train_graph
 from deepprooflog.score.embedding.embedding import Embedding
 
 ROADS = parse_rules(
@@ -122,3 +125,32 @@ def test_an_unknown_relation() -> None:
     with pytest.raises(DataError, match="no relation ''"):
         hiding_of(world(), ROADS, ["near/"])
     assert isinstance(hiding_of(world(), ROADS, []), Hiding)
+
+
+def test_test_triples_are_ranked_without_what_is_hidden() -> None:
+    """x is in the north as its neighbour y is told to be; y's part lies in the south."""
+    told = [
+        ("x", "near", "y"),
+        ("y", "region", "north"),
+        ("y", "part", "s"),
+        ("s", "lies", "south"),
+    ]
+    more = [("a", "near", "b"), ("b", "part", "s"), ("a", "region", "south")]
+    graph = replace(
+        graph_of(told + more, valid=[("b", "region", "south")], test=[("x", "region", "north")]),
+        name="roads",
+    )
+    given: dict[str, Any] = {
+        "learner": "exact", "hide": "region near/region", "exact": {"steps": 0}, "threads": 1,
+        "search": {"nesting": 2},
+    }  # fmt: skip
+    as_told = train_graph(graph, ROADS, "none", **given)
+    hidden = train_graph(graph, ROADS, "none", hide_in_test=True, **given)
+    without = as_told.with_facts(removed=["region(y, north)"])
+    told_it, ranked, expected = (
+        one.evaluate().by_side["tail"].mrr for one in (as_told, hidden, without)
+    )
+    assert told_it > ranked
+    assert ranked == pytest.approx(expected)
+    with pytest.raises(DataError, match="nothing to hide"):
+        train_graph(graph, ROADS, "none", hide_in_test=True, threads=1)

@@ -34,7 +34,7 @@ from deepprooflog.kg.learn.ppo_learner import train_ppo
 from deepprooflog.kg.learn.ppo_options import PpoOptions
 from deepprooflog.kg.mining.miner import mine
 from deepprooflog.kg.model import GraphModel
-from deepprooflog.kg.model import open_graph_model as open
+from deepprooflog.kg.opening import open_graph_model as open
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.prover import Prover

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,39 +11,32 @@ import numpy as np
 import torch
 from jaxtyping import Int64
 
-from deepprooflog.device import find_device
-from deepprooflog.errors import DataError, ModelError, Notice
+from deepprooflog.errors import DataError
 from deepprooflog.insight.failure import WhyNot
 from deepprooflog.insight.steps import StepView
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.prior import (
     as_belief,
     belief_by_lists,
-    load_prior,
     prior_path,
     save_prior,
 )
 from deepprooflog.kg.card import graph_card
 from deepprooflog.kg.data.entity_facts import EntityFact, facts_about
-from deepprooflog.kg.data.fact_changes import FactLike, changed_graph, read_changes
-from deepprooflog.kg.data.folder import read_graph
+from deepprooflog.kg.data.fact_changes import FactLike, changed_graph
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.rules import Rules
-from deepprooflog.kg.data.snapshot import Snapshot, read_snapshot, save_snapshot, snapshot_path
+from deepprooflog.kg.data.snapshot import Snapshot, save_snapshot, snapshot_path
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.evaluation.scores import BeliefScore
-from deepprooflog.kg.learn.options import GraphOptions, SharedOptions
+from deepprooflog.kg.learn.belief_shift import save_policy, shift_of
+from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.learn.setup import (
-    domains_text,
-    make_prover,
     queries_to_rank,
-    read_sources,
     splits,
-    theory_of,
-    untrained_policy,
 )
 from deepprooflog.kg.model_html import model_html
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, from_rdf, scored
@@ -62,17 +54,15 @@ from deepprooflog.kg.readings.rule_table import RuleTable
 from deepprooflog.kg.readings.scores import RuleReader
 from deepprooflog.kg.readings.table import rule_rows
 from deepprooflog.kg.summary import RunSummary, summary_of
-from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.kg.walk.prover import WalkProver
-from deepprooflog.kg.walk.saved import load_walks, save_walks, walks_path
+from deepprooflog.kg.walk.saved import save_walks, walks_path
 from deepprooflog.learn.run.card import write_card
-from deepprooflog.learn.run.folder import RunFolder, create, open_run
-from deepprooflog.learn.run.settings import as_tables, build, settings
-from deepprooflog.learn.run.weights import restore_weights, save_weights
+from deepprooflog.learn.run.folder import create, open_run
+from deepprooflog.learn.run.processes import processes
+from deepprooflog.learn.run.settings import as_tables
 from deepprooflog.logic.limits.budget import Budget
 
 TASK = "kg"
-POLICY_WEIGHTS = "policy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +91,11 @@ class GraphModel:
         """The prior; None where there is none."""
         return self.prover.belief
 
+    @property
+    def belief_shift(self) -> float:
+        """By how much the log-weight of the belief clause was shifted after training."""
+        return shift_of(self.prover.policy)
+
     def __repr__(self) -> str:
         prior = "no prior" if self.belief is None else f"prior {self.options.prior.kind}"
         proofs = plural(len(self.rules), "rule")
@@ -111,27 +106,44 @@ class GraphModel:
     def _repr_html_(self) -> str:
         return model_html(self)
 
-    def query(self, text: str, top: int = 10, *, proofs: int = 1, new: bool = False) -> Answers:
+    def query(
+        self,
+        text: str,
+        top: int = 10,
+        *,
+        proofs: int = 1,
+        new: bool = False,
+        max_goals: int | None = None,
+    ) -> Answers:
         r"""The most probable answers of a triple with variables, such as `uncle(X, max)`.
 
         A query may be a conjunction, `uncle(X, Y), works_at(Y, acme), X \= max`; its probability is
-        that all of it succeeds. With `new`, only those that no one told.
+        that all of it succeeds. With `new`, only those that no one told. With `max_goals`, only so
+        many goals are explored to find answers, and so many for each to weigh it, those that most
+        of the probability reaches: `probability` is what was found, a lower bound, and `upper` has
+        what was left open beside it.
         """
+        self._check_budget(max_goals)
         if is_conjunction(text):
-            return self._conjunction(text, top, proofs, new)
+            return self._conjunction(text, top, proofs, new, max_goals)
         question = read_question(self.graph, text)
         if self.walks is not None:
             found = self.walks.answer(question, top=top, proofs=proofs, new=new)
         else:
-            found = answer(self.prover, self.graph, question, top=top, proofs=proofs, new=new)
+            found = answer(
+                self.prover, self.graph, question, top=top, proofs=proofs, new=new,
+                max_goals=max_goals,
+            )  # fmt: skip
         return found if self.graph.rdf is None else from_rdf(found, self.graph.rdf)
 
-    def _conjunction(self, text: str, top: int, proofs: int, new: bool) -> Answers:
+    def _conjunction(
+        self, text: str, top: int, proofs: int, new: bool, max_goals: int | None
+    ) -> Answers:
         if self.walks is not None:
             raise DataError("walks answer one triple at a time", hint="ask for one atom")
         question = read_conjunction(self.graph, text)
         found = answer_conjunction(
-            self.prover, self.graph, question, top=top, proofs=proofs, new=new
+            self.prover, self.graph, question, top=top, proofs=proofs, new=new, max_goals=max_goals
         )
         return found if self.graph.rdf is None else from_rdf(found, self.graph.rdf)
 
@@ -140,11 +152,25 @@ class GraphModel:
         read = read_conjunction if is_conjunction(text) else read_question
         return read(self.graph, text).is_open
 
-    def explain(self, text: str, proofs: int = 3) -> Answer:
+    def explain(self, text: str, proofs: int = 3, *, max_goals: int | None = None) -> Answer:
         """How probable a triple is, or a conjunction of them, and the proofs behind it."""
         if self.is_open(text):
             raise DataError(f"{text} is open", hint=f"query({text!r})")
-        return self.query(text, 1, proofs=proofs)[0]
+        return self.query(text, 1, proofs=proofs, max_goals=max_goals)[0]
+
+    def bounds(self, text: str, max_goals: int) -> tuple[float, float]:
+        """Between which two numbers the probability of a ground query lies.
+
+        At most `max_goals` goals are explored; where nothing is left open, the two are equal.
+        """
+        one = self.explain(text, 0, max_goals=max_goals)
+        return one.probability, one.upper
+
+    def _check_budget(self, max_goals: int | None) -> None:
+        if max_goals is not None and max_goals < 1:
+            raise DataError(f"max_goals = {max_goals}: a positive number is needed")
+        if max_goals is not None and self.walks is not None:
+            raise DataError("walks have no goals to count", hint="leave max_goals out")
 
     def why_not(
         self, text: str, *, most: int = 5, missing: int = 2, budget: Budget | None = None
@@ -232,6 +258,9 @@ class GraphModel:
                 return Figures(readings[reading])
         _, look = splits(self.options, theory.graph)
         prover, record = self.prover, dict[str, Any]()
+        if self.options.hide_in_test and theory.hiding is not None:
+            known = replace(theory.hiding, graph=theory.graph)
+            prover = known.prover(prover, self.queries()).eval()
         if self._weighs_lists(ranker) and self.belief is not None:
             belief, chosen = belief_by_lists(self.belief, theory.graph, self.options.seed)
             prover = with_graph(prover, theory.graph, self.rules, belief).eval()
@@ -274,10 +303,11 @@ class GraphModel:
         """How probable each test triple is, with its proofs."""
         if self.walks is not None:
             return [self.explain(self.graph.text(row), proofs) for row in self.queries()]
-        return [
+        here, rows = processes(), self.queries()
+        return here.gathered([
             scored(self.prover, self.graph, torch.from_numpy(row[None]), (None, None), 1, proofs)[0]
-            for row in self.queries()
-        ]
+            for row in rows[here.share(len(rows))]
+        ])  # fmt: skip
 
     def with_facts(
         self, added: Iterable[FactLike] = (), removed: Iterable[FactLike] = ()
@@ -311,7 +341,7 @@ class GraphModel:
             if self.walks is not None:
                 save_walks(walks_path(run.path), self.walks)
             else:
-                save_weights(run.path, POLICY_WEIGHTS, self.prover.policy)
+                save_policy(run.path, self.prover.policy)
             write_card(run, graph_card(kept, self.options, self.result, TASK))
             if self.result:
                 run.write_json("result.json", self.result)
@@ -321,102 +351,3 @@ class GraphModel:
         if self.graph is self.kept.graph:
             return self.kept
         return replace(self.kept, graph=self.graph, folder="", files={})
-
-
-def open_graph_model(
-    folder: str | Path | RunFolder,
-    *,
-    device: str | None = None,
-    data: str | None = None,
-    ranked: Mapping[str, str] | None = None,
-    prior: object = None,
-) -> GraphModel:
-    """The model of a run, as `dprl train` or `GraphModel.save` wrote it.
-
-    It answers from the graph and the rules that the run keeps, with the facts that it was told
-    since; that there are some, and what has changed in their files, is said in notices. `data` asks
-    about another graph, `ranked` for other candidates. A `prior` that is a module of one's own is
-    given again, as it was to `dpl.kg.train`.
-    """
-    run = folder if isinstance(folder, RunFolder) else open_run(Path(folder))
-    options = _options(run, device, data, ranked or {})
-    own = sources_of_run(run, options, told=data is None)
-    now = _told(run, own) if data is None else own.about(read_graph(data))
-    if options.candidates and (now.domains is None or "domains" in (ranked or {})):
-        now = replace(now, domains=domains_text(options, now.graph))
-    theory = theory_of(options, now)
-    policy = untrained_policy(options, Theory(own.graph, own.rules, theory.believes))
-    where = find_device(options.device)
-    if options.learner not in ("none", WALKS):
-        try:
-            restore_weights(run.path, POLICY_WEIGHTS, policy, where)
-        except ModelError:
-            raise DataError(
-                f"the policy was trained with other rules or relations than {own.graph.name} has",
-                file=str(run.path), hint="the rules it was trained with, or train anew",
-            ) from None  # fmt: skip
-    belief = None
-    if theory.believes and not any(e in own.graph.entity_ids for e in theory.graph.entities):
-        warnings.warn(
-            f"{theory.graph.name} has no entity that the embedding knows: nothing is believed of "
-            "it, answers rest on proofs and facts", Notice, stacklevel=2,
-        )  # fmt: skip
-        theory = replace(theory, believes=False)
-    if theory.believes:
-        names = own.graph if snapshot_path(run.path).exists() else None
-        belief = load_prior(prior_path(run.path), theory.graph, names, where, prior)
-    result = run.read_result() if run.result.exists() else {}
-    prover = make_prover(options, theory, belief, policy).eval()
-    walks = None
-    if options.learner == WALKS:
-        walks = load_walks(walks_path(run.path), own.graph, options.walk, belief, where)
-        walks = walks if theory.graph is own.graph else walks.about(theory.graph, belief)
-    return GraphModel(options, own, theory, prover, walks, result)
-
-
-def _told(run: RunFolder, own: Snapshot) -> Snapshot:
-    """What the run was trained on, with the facts that were added and removed since."""
-    changes = read_changes(run)
-    if not changes:
-        return own
-    warnings.warn(f"{run.path}: {changes} since training", Notice, stacklevel=3)
-    return replace(own, graph=changed_graph(own.graph, changes.added, changes.removed))
-
-
-def _options(
-    run: RunFolder, device: str | None, data: str | None, ranked: Mapping[str, str]
-) -> GraphOptions:
-    config = run.config()
-    if config["task"] != TASK:
-        raise DataError(
-            f"a run of {config['task']}, not of a graph",
-            file=str(run.path),
-            hint="dpl.load(folder)",
-        )
-    file = str(run.path / "config.json")
-    values = settings(GraphOptions, config["options"], file, notice=False)
-    places = {k: v for k, v in (("device", device), ("data", data)) if v is not None}
-    return build(GraphOptions, {**values, **places, **ranked})
-
-
-def sources_of_run(run: RunFolder, options: SharedOptions, told: bool) -> Snapshot:
-    """What the run was trained on; `told`: with word of what has changed since."""
-    path = snapshot_path(run.path)
-    if not path.exists():
-        warnings.warn(
-            f"{run.path} keeps no copy of its graph: that {options.data} is what it was trained on "
-            "is taken on trust",
-            Notice,
-            stacklevel=3,
-        )
-        return read_sources(options)
-    own = read_snapshot(path)
-    changes = own.changes() if told else []
-    if changes:
-        warnings.warn(
-            f"{run.path} answers from what it was trained on; since then: {'; '.join(changes)}; "
-            "--data FOLDER asks about a graph as it is now",
-            Notice,
-            stacklevel=3,
-        )
-    return own

@@ -30,21 +30,30 @@ from deepprooflog.kg.evaluation.figures import WATCHED
 from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.kge.given import given_prior, kind_of
 from deepprooflog.kg.kge.triple_model import TripleModel
+from deepprooflog.kg.learn.belief_shift import (
+    SHIFT,
+    BeliefShift,
+    choose_shift,
+    save_policy,
+    shifted_policy,
+)
 from deepprooflog.kg.learn.mined import mined_rules
 from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions, SharedOptions
 from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
-from deepprooflog.kg.learn.prior import check_trainable, find_prior, other_prior
+from deepprooflog.kg.learn.prior import check_trainable, find_prior, kept_choice, other_prior
 from deepprooflog.kg.learn.setup import make_prover, read_sources, rules_path, theory_of
-from deepprooflog.kg.learn.walks import learn_walks
-from deepprooflog.kg.model import POLICY_WEIGHTS, TASK, GraphModel
+from deepprooflog.kg.learn.walks import learn_walks, other_walks
+from deepprooflog.kg.model import TASK, GraphModel
+from deepprooflog.kg.prove.prover import Prover
+from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.learn.run.card import write_card
 from deepprooflog.learn.run.curves import curves
 from deepprooflog.learn.run.folder import RunFolder, create
 from deepprooflog.learn.run.loop import Learned, Row
+from deepprooflog.learn.run.processes import processes, refuse_several
 from deepprooflog.learn.run.settings import as_tables, build, settings, values_of
 from deepprooflog.learn.run.track import TrackedRun, Tracking, tracked
-from deepprooflog.learn.run.weights import save_weights
 
 # Rules that stand deeper inside one another than this are looked at before anything is trained.
 USUAL_NESTING = 3
@@ -140,9 +149,13 @@ def check_options(
     if not given:
         check_trainable(options)
     find_device(options.device)
+    if options.learner in (WALKS, "ppo"):
+        refuse_several(f"learner={options.learner}", "learner=exact, or no torchrun")
     theory = theory_of(options, read_sources(options, mining=False) if kept is None else kept)
     if options.prior.from_run and options.prior.kind != NO_PRIOR:
         other_prior(options, theory.graph)
+    if options.walk.from_run and options.learner == WALKS:
+        other_walks(options, theory.graph)
     if options.search.nesting > USUAL_NESTING and options.learner != WALKS:
         with torch.random.fork_rng(), threads(options.threads):
             glimpse(options, make_prover(options, theory, None), theory)
@@ -180,23 +193,28 @@ def train_model(
         belief, prior_seconds = find_prior(options, theory.graph, folder, progress, prior)
         prover = make_prover(options, theory, belief)
         walks, learner, size = None, WALKS, 0.0
+        chosen: dict[str, object] = {} if folder is None else kept_choice(folder)
         learned: Learned | None
         if options.learner == WALKS:
             walks, learned = learn_walks(options, theory.graph, belief, run, progress, on_row)
         else:
             learner, size = choose_learner(options, prover, theory)
+            if learner == "ppo":
+                refuse_several("learner=ppo", "learner=exact, or no torchrun")
             if progress and learner != "none":
                 print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
             learned = learn_policy(options, theory, prover, learner, run, progress, on_row)
+            prover, shift = shift_belief(options, theory, prover, learned, progress)
+            chosen |= {} if shift is None else {SHIFT: shift.to_dict()}
             if run is not None:
-                save_weights(run.path, POLICY_WEIGHTS, prover.policy)
+                save_policy(run.path, prover.policy)
         model = GraphModel(options, kept, theory, prover.eval(), walks)
         if run is None:
             return model
         about = {
             "recipe": recipe, "task": TASK, "data": theory.graph.name, "seed": options.seed,
             "learner": learner, "goals_a_query": round(size, 1), "nesting": prover.database.nesting,
-            "prior": options.prior.kind, "rules": len(theory.rules),
+            "prior": options.prior.kind, "rules": len(theory.rules), **chosen,
         }  # fmt: skip
         trained = {"prior": prior_seconds, "train": time.perf_counter() - began}
         test = model.evaluate(progress=progress)
@@ -204,6 +222,18 @@ def train_model(
         seconds = {**trained, "total": time.perf_counter() - began}
     result = write_result(run, options, about, learned, test, seconds, (kept, TASK))
     return replace(model, result=result)
+
+
+def shift_belief(
+    options: GraphOptions, theory: Theory, prover: Prover, learned: Learned | None, progress: bool
+) -> tuple[Prover, BeliefShift | None]:
+    """A trained prover that trusts belief as validation has it; what was not trained stays."""
+    shift = None if learned is None else choose_shift(options, theory, prover.eval())
+    if shift is None:
+        return prover, None
+    if progress:
+        print(shift, file=sys.stderr)
+    return prover.with_policy(shifted_policy(prover.policy, shift.shift)), shift
 
 
 def tracked_run(options: SharedOptions, graph: Graph, folder: Path | None) -> TrackedRun:
@@ -254,7 +284,11 @@ def kept_sources(path: Path, sources: Callable[[], Snapshot]) -> Snapshot:
     """What a run was begun with; a run that begins keeps what it is given."""
     if path.exists():
         return read_snapshot(path)
-    kept = sources()
+    kept, here = sources(), processes()
+    if here.several and kept.rules.file == MINED:
+        rules = kept.rules
+        kept = replace(kept, rules=here.from_first(lambda: rules))  # mining goes by the clock
+    here.agree("graph or rules", kept.digest(), "the same files on every machine")
     save_snapshot(path, kept)
     return kept
 

@@ -161,10 +161,10 @@ def normalised_policy(log: LogPolicy, source: Int[Tensor, " steps"]) -> LogPolic
 
 
 def left_over(
-    steps: Float[Tensor, " steps"], source: Int[Tensor, " steps"], goals: int
-) -> Float[Tensor, " goals"]:
+    steps: Float[Tensor, "steps *batch"], source: Int[Tensor, " steps"], goals: int
+) -> Float[Tensor, "goals *batch"]:
     """log(1 − Σ p): what the steps of each goal leave to failing, −∞ where it is rounding only."""
-    spent = steps.new_zeros(goals).index_add(0, source, steps.exp())
+    spent = steps.new_zeros((goals, *steps.shape[1:])).index_add(0, source, steps.exp())
     left = 1 - spent
     nothing = left < 1e-12
     return left.masked_fill(nothing, 1.0).log().masked_fill(nothing, -torch.inf)

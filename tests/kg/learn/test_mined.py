@@ -10,7 +10,8 @@ from deepprooflog.errors import DataError, Notice
 from deepprooflog.kg.data.rules import MINED
 from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.learn.mined import MiningOptions, mined_rules
-from deepprooflog.kg.model import GraphModel, open_graph_model
+from deepprooflog.kg.model import GraphModel
+from deepprooflog.kg.opening import open_graph_model
 from deepprooflog.kg.training import train_graph
 
 ROWS = [(a + n, r, b + n) for n in "012" for a in "ab" for b in "cd" for r in "pq"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from deepprooflog.data.whole import read_json
 from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.evaluation.ranking import rank
 from deepprooflog.kg.kge.kge import Kge
@@ -16,6 +17,7 @@ from deepprooflog.kg.kge.table import make_model
 from deepprooflog.kg.learn import prior_choice
 from deepprooflog.kg.learn.options import PriorOptions
 from deepprooflog.kg.learn.prior_choice import PriorSearch, validation_mrr
+from deepprooflog.kg.training import train_graph
 
 OPTIONS = PriorOptions(dimension=2, n3=0.5, seconds=1e6)
 Tried = list[tuple[int, float, int]]
@@ -102,6 +104,22 @@ def test_goes_on_after_an_interruption(tmp_path: Path, monkeypatch: pytest.Monke
         (t.options.dimension, t.options.n3, t.options.steps) for t in whole.trials
     ]
     assert choice == whole
+
+
+def test_the_choice_is_kept_in_the_record_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prior_choice, "FIRST", 2)
+    model = train_graph(
+        small(), "r0(X, Y) :- r1(Y, X).", {"kind": "complex", "dimension": 2, "batch": 8},
+        out=tmp_path / "run", exact={"steps": 1}, threads=1,
+    )  # fmt: skip
+    kept = model.result["prior_choice"]
+    assert {(t["dimension"], t["steps"]) for t in kept["trials"]} >= {(2, 2), (4, 2)}
+    mrrs = [t["validation_mrr"] for t in kept["trials"]]
+    assert mrrs[kept["best"]] == max(mrrs)
+    assert kept["note"].startswith("prior: complex, dimension")
+    assert read_json(tmp_path / "run" / "result.json")["prior_choice"] == kept
 
 
 @pytest.mark.parametrize("kind", ["complex", "rotate"])

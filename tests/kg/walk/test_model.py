@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.prove.prover import ExploreLimits, Prover
+from deepprooflog.kg.walk import reached
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.program import directed_names, fact_atom, walk_program
@@ -132,6 +134,27 @@ def test_a_fact_left_out_is_a_graph_without_it(
     torch.testing.assert_close(found[query], alone[0], rtol=1e-9, atol=1e-9)
     mix = torch.arange(1, found.shape[1] + 1, dtype=torch.float64)
     same(gradients(found[query] @ mix, model), gradients(alone[0] @ mix, model))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data(), facts(), walk_options())
+def test_cells_and_sweeps_are_one(data: st.DataObject, rows: Facts, options: WalkOptions) -> None:
+    """Over all entities, over what is reached, or first that and then all; with facts hidden."""
+    graph, model = drawn(rows), model_of(options)
+    torch.manual_seed(data.draw(st.integers(0, 99)))
+    known = facts_of(graph).thinned(data.draw(st.sampled_from([0.0, 0.3])))
+    h, r, t = torch.from_numpy(graph.train).unbind(1)
+    head, relation = torch.cat([h, t]), torch.cat([r, r + len(RELATIONS)])
+    tail = torch.cat([t, h]) if data.draw(st.booleans()) else None
+    found = []
+    for share in (-1.0, data.draw(st.sampled_from([0.1, 0.3, 0.6])), math.inf):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reached, "FEW", share)
+            score = model(known, head, relation, tail)
+        mix = torch.arange(1, score.numel() + 1, dtype=torch.float64).view(score.shape)
+        found.append([score, *gradients((score * mix).sum(), model)])
+    same(found[1], found[0])
+    same(found[2], found[0])
 
 
 def test_what_is_no_fact_is_not_left_out() -> None:

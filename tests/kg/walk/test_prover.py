@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,57 @@ def test_probabilities_are_calibrated_shares(model: GraphModel) -> None:
     free = [e for e in range(len(logits)) if not known.has(h, np.array([e]))[0]]
     assert float(share[free].exp().sum()) == pytest.approx(1.0, abs=1e-4)
     assert int(order[0]) == row[0, 2]
+
+
+def test_a_walk_of_six_hops_is_a_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only six facts in a row lead from begin to end; the command line finds and replays them."""
+    rows: dict[str, list[tuple[str, str, str]]] = {"train": [], "valid": [], "test": []}
+    for i in range(12):
+        nodes = [f"n{i}_{k}" for k in range(7)]
+        rows["train"] += [(a, "next", b) for a, b in pairwise(nodes)]
+        split = "train" if i < 8 else "valid" if i < 11 else "test"
+        rows[split].append((nodes[0], "far", nodes[6]))
+    graph = graph_of(rows["train"], valid=rows["valid"], test=rows["test"])
+    data = write(graph, tmp_path / "chains")
+    walk = {**WALK, "hops": 6, "epochs": 20, "hide": 0.0, "suits": "false"}
+    given = [f"data={data}", "threads=1", *(f"walk.{key}={value}" for key, value in walk.items())]
+    asked = [text for one in given for text in ("--set", one)]
+    assert main(["train", "walks", *asked, "--out", str(tmp_path / "run"), "--json"]) == 0
+    capsys.readouterr()
+    query = ["query", str(tmp_path / "run"), "far(n11_0, X)", "--top", "1", "--json"]
+    assert main(query) == 0
+    assert json.loads(capsys.readouterr().out)["answers"][0]["bindings"] == {"X": "n11_6"}
+    proof = dpl.kg.open(tmp_path / "run").explain("far(n11_0, n11_6)", 1).proof
+    assert proof is not None and proof.check()  # step by step through `successors`
+    assert [n.atom for n in proof.nodes if n.atom.startswith("fact")] == [
+        f"fact(next,n11_{k},n11_{k + 1})" for k in range(6)
+    ]
+    asked[asked.index("walk.hops=6")] = "walk.hops=7"
+    assert main(["train", "walks", *asked, "--out", str(tmp_path / "far")]) == 2
+    assert "at most 6" in capsys.readouterr().err and not (tmp_path / "far").exists()
+
+
+def test_walks_of_another_run(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second run's walks are the first's to the bit; only how they are weighed is fitted."""
+    data, out = write(family(), tmp_path / "data"), tmp_path / "second"
+    shape = [f"walk.{name}={WALK[name]}" for name in ("hops", "states", "width", "hidden")]
+    given = [f"data={data}", f"walk.from_run={run}", "threads=1", "prior.kind=complex",
+             "prior.dimension=4", "prior.steps=5"]  # fmt: skip
+    told = [word for one in (*shape, *given) for word in ("--set", one)]
+    assert main(["train", "walks", *told, "--out", str(out)]) == 0
+    assert f"walks: those of {run}" in capsys.readouterr().err
+    first, second = (dpl.kg.open(folder).walks for folder in (run, out))
+    assert first is not None and second is not None
+    assert second.names == ("walks", "prior")
+    theirs = first.model.state_dict()
+    assert all(torch.equal(v, theirs[name]) for name, v in second.model.state_dict().items())
+    result = json.loads((out / "result.json").read_text())
+    assert result["test"]["walks"]["mrr"] == 1.0
+    assert main(["train", "walks", *told[2:], "--out", str(tmp_path / "third")]) == 2
+    assert "try: --set walk.hops=2" in capsys.readouterr().err
+    none = [f"walk.from_run={data}" if word.startswith("walk.from_run") else word for word in told]
+    assert main(["train", "walks", *none, "--out", str(tmp_path / "third")]) == 2
+    assert "not the folder of a run" in capsys.readouterr().err
+    assert not (tmp_path / "third").exists()

@@ -58,6 +58,18 @@ class Snapshot:
     files: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # path and SHA-256 by use
     domains: tuple[str, str] | None = None  # file and text
 
+    def digest(self) -> bytes:
+        """The SHA-256 of names, triples, rules and domains, wherever they were read."""
+        found = hashlib.sha256()
+        for split in SPLITS:
+            found.update(np.ascontiguousarray(self.graph.split(split)).tobytes())
+            found.update(b"|")
+        names = [*map(str, self.graph.relations), *map(str, self.graph.entities)]
+        rules = [str(rule) for rule in self.rules]
+        domains = None if self.domains is None else self.domains[1]
+        found.update(json.dumps([names, rules, domains]).encode())
+        return found.digest()
+
     def changes(self) -> list[str]:
         """What the files say now that the snapshot does not; the order of rows is no change."""
         told: list[str] = []

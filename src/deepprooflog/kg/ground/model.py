@@ -32,14 +32,18 @@ from deepprooflog.kg.ground.backward import Grounder
 from deepprooflog.kg.ground.options import GroundedOptions
 from deepprooflog.kg.ground.reasoner import GroundReasoner, make_system
 from deepprooflog.kg.ground.training import train_reasoner
+from deepprooflog.kg.kept import sources_of_run
 from deepprooflog.kg.kge.kge import Kge
-from deepprooflog.kg.learn.prior import find_prior
+from deepprooflog.kg.learn.prior import find_prior, kept_choice
 from deepprooflog.kg.learn.setup import candidates_of, queries_to_rank, splits
-from deepprooflog.kg.model import sources_of_run
-from deepprooflog.kg.prove.answers import Answer, Answers, unknown
+from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.kg.prove.build import prover
+from deepprooflog.kg.prove.candidates import unknown
 from deepprooflog.kg.prove.question import read_question
+from deepprooflog.kg.readings.rule_table import RuleTable
+from deepprooflog.kg.readings.table import ASKED, rule_rows
 from deepprooflog.kg.training import kept_sources, tell_rows, tracked_run, write_result
+from deepprooflog.kg.walk.queries import some_rows
 from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.learn.run.progress import Progress
 from deepprooflog.learn.run.settings import build, settings
@@ -130,6 +134,29 @@ class GroundedModel:
             )  # fmt: skip
         return Answers(text, tuple(answers), count, time.perf_counter() - began)
 
+    def rule_table(self) -> RuleTable:
+        """Each rule: its counts, what it backs on validation, and what the system makes of it.
+
+        The weight is the mean truth value of the rule's ground bodies at validation triples; SBR
+        has no weights of rules.
+        """
+        rows = rule_rows(self.graph, self.rules.rules)
+        weights = self._weights() if self.reasoner.system.reads_vectors else {}
+        return RuleTable(tuple(replace(row, weight=weights.get(row.rule)) for row in rows))
+
+    @torch.no_grad()
+    def _weights(self) -> dict[str, float]:
+        """The mean truth value of each rule's bodies, by the rule's text."""
+        asked = torch.from_numpy(some_rows(self.graph.valid, ASKED, 0))
+        if not len(asked):
+            return {}
+        found, bodies = self.reasoner.first_round(asked.to(self.reasoner.belief.kge.device))
+        rules = self.reasoner.grounder.rules
+        return {
+            str(rules[at]): float(bodies.value[found.rule == at].mean())
+            for at in found.rule.unique().tolist()  # type: ignore[no-untyped-call]
+        }
+
     def explain(self, text: str, proofs: int = 3) -> Answers:
         """How probable a triple is, with proofs by the same rules and depth.
 
@@ -179,7 +206,7 @@ def train_grounded(
             "recipe": recipe, "task": TASK, "data": kept.graph.name, "seed": options.seed,
             "system": options.system.kind, "width": options.ground.width,
             "depth": options.ground.depth, "prior": options.prior.kind,
-            "rules": len(model.reasoner.grounder.rules),
+            "rules": len(model.reasoner.grounder.rules), **kept_choice(run.path),
         }  # fmt: skip
         trained = {"prior": prior_seconds, "train": time.perf_counter() - began}
         test = model.evaluate(progress=progress)

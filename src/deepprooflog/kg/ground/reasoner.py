@@ -53,17 +53,21 @@ class GroundReasoner(nn.Module):
         self.groundings = 0  # met so far
 
     def forward(self, triples: Int[Tensor, "n 3"]) -> GroundScores:
+        first, bodies = self.first_round(triples)
+        own = self._embedded(triples)
+        none = torch.zeros_like(own.value)
+        by_rules = none.scatter_reduce(0, first.head, bodies.value, "amax")
+        return GroundScores(torch.maximum(own.value, by_rules), own.value, by_rules)
+
+    def first_round(self, triples: Int[Tensor, "n 3"]) -> tuple[GroundRound, AtomStates]:
+        """The ground bodies that prove triples, and what the system makes of each."""
         rounds = self.grounder.rounds(triples)
         self.groundings += sum(map(len, rounds))
         states: AtomStates | None = None
         for found in reversed(rounds[1:]):
             own = self._embedded(found.asked)
             states = pooled(found, own, self._bodies(found, states))
-        first, own = rounds[0], self._embedded(triples)
-        bodies = self._bodies(first, states)
-        none = torch.zeros_like(own.value)
-        by_rules = none.scatter_reduce(0, first.head, bodies.value, "amax")
-        return GroundScores(torch.maximum(own.value, by_rules), own.value, by_rules)
+        return rounds[0], self._bodies(rounds[0], states)
 
     def _bodies(self, found: GroundRound, below: AtomStates | None) -> AtomStates:
         return self.system.bodies(found.rule, self._atoms(found, below), found.present)

@@ -112,6 +112,7 @@ class BeliefOptions(CheckedOptions):
         choices=("score", "facts"),
     )  # fmt: skip
     base_rate: float = option(0.01, "share of truths it is calibrated for", above=0, below=1)
+    shift: bool = option(True, "after training, how much it is trusted is corrected on validation")
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,7 @@ class GraphOptions(SharedOptions):
         2000, "goals a query up to which auto learns exactly", at_least=1, at_most=MOST
     )
     hide: str = option("", "relations whose facts about the entities asked about are not known")
+    hide_in_test: bool = option(False, "they are not known while test triples are ranked, either")
     tensorboard: bool = option(False, "PPO: write scalars for TensorBoard")
 
     search: SearchOptions = section(SearchOptions, "how far proofs are looked for")
@@ -192,6 +194,8 @@ class GraphOptions(SharedOptions):
             raise DataError(
                 f"hide={self.hide}: only exact learning hides facts", hint="learner=exact"
             )
+        if self.hide_in_test and not self.hide:
+            raise DataError("hide_in_test: there is nothing to hide", hint="hide=RELATION")
         if self.learner == WALKS and self.rules not in ("", NO_RULES):
             raise DataError(
                 f"rules={self.rules}: walks are proofs without rules",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
+from deepprooflog.data.whole import read_json, sealed_json, write_whole
 from deepprooflog.device import find_device
 from deepprooflog.errors import DataError, Notice
 from deepprooflog.kg.belief.believe import Belief
@@ -29,9 +31,11 @@ from deepprooflog.kg.kge.table import BY_NAME
 from deepprooflog.kg.kge.training import TrainedKge, train_kge
 from deepprooflog.kg.kge.triple_model import TripleModel
 from deepprooflog.kg.learn.options import NO_PRIOR, PriorOptions, SharedOptions
-from deepprooflog.kg.learn.prior_choice import FIRST, PriorSearch
+from deepprooflog.kg.learn.prior_choice import FIRST, PriorChoice, PriorSearch
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.progress import Progress
 
+CHOICE_FILE = "prior-choice.json"
 _ON_THIS = "train a prior on this graph"
 
 
@@ -59,7 +63,9 @@ def find_prior(
         kge = other_prior(options, graph)
     else:
         check_trainable(options)
-        kge, seconds = train_prior(options, graph, folder, progress)
+        kge, seconds, choice = train_prior(options, graph, folder, progress)
+        if choice is not None and folder is not None:
+            write_whole(folder / CHOICE_FILE, sealed_json(choice.to_dict()).encode())
     belief = calibrate_belief(
         kge, graph, base_rate=options.belief.base_rate, evidence=options.belief.evidence,
         seed=options.seed,
@@ -133,12 +139,18 @@ def _names(folder: Path, graph: Graph) -> Graph | None:
     return like
 
 
+def kept_choice(folder: Path) -> dict[str, Any]:
+    """What a run's folder says of the choice of its prior, for its record; empty where none was."""
+    path = folder / CHOICE_FILE
+    return {"prior_choice": read_json(path)} if path.exists() else {}
+
+
 def train_prior(
     options: SharedOptions, graph: Graph, folder: Path | None, progress: bool
-) -> tuple[Kge, float]:
+) -> tuple[Kge, float, PriorChoice | None]:
     """Train the members one after another and join them; an interrupted run goes on."""
     training = _Training(options, graph, folder, progress)
-    own, first = options.prior, None
+    own, first, choice = options.prior, None, None
     if not own.steps and not len(graph.valid):
         own = replace(own, steps=FIRST)  # nothing says which is better
     if not own.steps:
@@ -148,7 +160,7 @@ def train_prior(
     members = [] if first is None else [first]
     for number in range(len(members), own.members):
         members.append(training.member(own, number))
-    return joined(members), training.seconds
+    return joined(members), training.seconds, choice
 
 
 class _Training:
@@ -184,8 +196,10 @@ class _Training:
             relations=len(graph.relations), options=own, device=self.device,
             path=None if folder is None else folder / f"prior-training-{name}.pt", progress=bar,
         )  # fmt: skip
-        self.seconds += trained.seconds
-        return trained
+        # What is tried next goes by the clock: by one clock.
+        seconds = processes().from_first(lambda: trained.seconds)
+        self.seconds += seconds
+        return replace(trained, seconds=seconds)
 
 
 def _name(own: PriorOptions) -> str:

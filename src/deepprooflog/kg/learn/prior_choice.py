@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -54,6 +54,12 @@ class PriorTrial:
         changes = " ".join(f"{name} {getattr(self.options, name):g}" for name in self.varied)
         return f"{self.options.kind}, {changes}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python: the options in which trials differ, and how the trial went."""
+        own = {name: getattr(self.options, name) for name in self.varied}
+        kind, seconds = self.options.kind, round(self.seconds, 3)
+        return {"kind": kind, **own, "validation_mrr": round(self.mrr, 6), "seconds": seconds}
+
     @property
     def varied(self) -> tuple[str, ...]:
         """The options in which trials differ."""
@@ -67,6 +73,13 @@ class PriorChoice:
     best: PriorTrial
     trials: tuple[PriorTrial, ...]
     out_of_time: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python: each trial with its validation MRR, and the note for people."""
+        return {
+            "note": str(self), "best": self.trials.index(self.best),
+            "out_of_time": self.out_of_time, "trials": [one.to_dict() for one in self.trials],
+        }  # fmt: skip
 
     def __str__(self) -> str:
         spent = sum(trial.seconds for trial in self.trials)

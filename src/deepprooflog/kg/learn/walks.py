@@ -1,39 +1,54 @@
-"""Learning walks for a run: training, then the weights of lists, kept in the run's folder."""
+"""Walks for a run, trained or another run's; then the weights of lists, kept in its folder."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
+
+import torch
 
 from deepprooflog.device import find_device
 from deepprooflog.errors import DataError
 from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.data.snapshot import read_snapshot, snapshot_path
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.kg.walk.model import WalkModel
+from deepprooflog.kg.walk.options import SHAPE, WALKS
 from deepprooflog.kg.walk.prover import WalkProver
-from deepprooflog.kg.walk.saved import save_walks, walks_path
+from deepprooflog.kg.walk.saved import load_walks, save_walks, walks_path
 from deepprooflog.kg.walk.training import train_walks
-from deepprooflog.learn.run.folder import RunFolder
+from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.learn.run.loop import Learned, Row
+from deepprooflog.learn.run.settings import build, settings
 
 
 def learn_walks(
     options: GraphOptions, graph: Graph, belief: Belief | None, run: RunFolder | None,
     progress: bool, on_row: Callable[[Row], object] | None = None,
-) -> tuple[WalkProver, Learned]:  # fmt: skip
-    """Train walks, and weigh them with the prior and with facts as validation lists rank best."""
+) -> tuple[WalkProver, Learned | None]:  # fmt: skip
+    """Train walks, and weigh them with the prior and with facts as validation lists rank best.
+
+    Where `walk.from_run` names another run, its walks are taken as they are.
+    """
     if not len(graph.valid):
         raise DataError("there are no validation triples to fit on", hint="a graph with valid")
-    trained = train_walks(
-        graph, options.walk, device=find_device(options.device), progress=progress,
-        validation_size=options.evaluation.validation_size,
-        path=None if run is None else run.checkpoint, on_row=on_row,
-    )  # fmt: skip
+    if options.walk.from_run:
+        model, learned = other_walks(options, graph), None
+        told = f"those of {options.walk.from_run}"
+    else:
+        trained = train_walks(
+            graph, options.walk, device=find_device(options.device), progress=progress,
+            validation_size=options.evaluation.validation_size,
+            path=None if run is None else run.checkpoint, on_row=on_row,
+        )  # fmt: skip
+        model, learned = trained.model, trained.learned
+        passes = learned.steps / -(-2 * len(graph.train) // options.walk.batch)
+        told = f"{learned.steps:,} steps, {passes:.1f} of {options.walk.epochs:g} epochs"
     if progress:
-        passes = trained.learned.steps / -(-2 * len(graph.train) // options.walk.batch)
-        told = f"{trained.learned.steps:,} steps, {passes:.1f} of {options.walk.epochs:g} epochs"
         print(f"walks: {told}; weighing scores on validation lists", file=sys.stderr)
-    walks = WalkProver(trained.model.eval(), graph, belief).weigh(
+    walks = WalkProver(model.eval(), graph, belief).weigh(
         base_rate=options.belief.base_rate, seed=options.seed
     )
     if progress and walks.weighed is not None:
@@ -42,4 +57,37 @@ def learn_walks(
         print(f"score: {chosen.weights.text} (validation MRR: {tried})", file=sys.stderr)
     if run is not None:
         save_walks(walks_path(run.path), walks)
-    return walks, trained.learned
+    return walks, learned
+
+
+def other_walks(options: GraphOptions, graph: Graph) -> WalkModel:
+    """The walks of the run that `walk.from_run` names, where they have the shape asked for."""
+    run = open_run(Path(options.walk.from_run))
+    file = str(run.path / "config.json")
+    theirs = build(
+        GraphOptions, settings(GraphOptions, run.config()["options"], file, notice=False)
+    )
+    if theirs.learner != WALKS:
+        raise DataError(
+            f"a run of learner={theirs.learner} has no walks", file=str(run.path),
+            hint="a run of learner=walks, or no walk.from_run",
+        )  # fmt: skip
+    other = [
+        f"walk.{name}={getattr(theirs.walk, name)}"
+        for name in SHAPE
+        if getattr(theirs.walk, name) != getattr(options.walk, name)
+    ]
+    if other:
+        raise DataError(
+            "its walks have another shape",
+            file=str(run.path),
+            hint=f"--set {' --set '.join(other)}",
+        )
+    like = read_snapshot(snapshot_path(run.path)).graph
+    if like.relations != graph.relations:
+        raise DataError(
+            f"trained on other relations than {graph.name} has, or in another order",
+            file=str(run.path), hint="train walks on this graph",
+        )  # fmt: skip
+    device: torch.device = find_device(options.device)
+    return load_walks(walks_path(run.path), like, theirs.walk, None, device).model

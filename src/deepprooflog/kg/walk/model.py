@@ -23,6 +23,7 @@ from deepprooflog.kg.walk.hop import LeftOut, Weighted, degrees, hop, left_out, 
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.policy import WalkPolicy, Weights
 from deepprooflog.kg.walk.profile import Profile, amounts, presence
+from deepprooflog.kg.walk.reached import Cells, Fan, Reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,20 +153,28 @@ class WalkModel(nn.Module):
         relation: Int[Tensor, " batch"],
         tail: Int[Tensor, " batch"] | None,
     ) -> tuple[Float[Tensor, "entities batch heads"], Weights, OwnFact | None]:
-        """What the walks of each head weigh that end at every entity."""
-        weights = self.policy(relation)
-        edges = weighted(graph.edges, self.policy.powers(), graph.degree, graph.kept)
+        """What the walks of each head weigh that end at every entity.
+
+        Over what the walks can reach while that is little, then over all entities.
+        """
+        weights, power, o = self.policy(relation), self.policy.powers(), self.options
+        edges = weighted(graph.edges, power, graph.degree, graph.kept)
         without = own = None
         if tail is not None:
             without = left_out(edges, head, relation, tail)
             own = OwnFact(graph, head, relation, tail, without)
-        entities, (batch, states) = graph.edges.entities, weights.begin.shape
-        query = torch.arange(batch, device=head.device)
-        at = weights.begin.new_zeros(entities, batch, states)
-        at = at.index_put((head, query), weights.begin)
-        for n in range(self.options.hops):
-            at = _advance(graph, edges, weights, n, at, without, own)
-        return at.view(entities, batch, self.options.heads, -1).sum(-1), weights, own
+        walks, n = Reached.heads(head, weights.begin, graph.edges.entities), 0
+        while walks.few(graph.edges):
+            fan = Fan.of(walks.cells, graph.edges, graph.degree, graph.kept, without)
+            gate = None if weights.gate is None else weights.gate[n]
+            walks = walks.turned(_seen(graph, walks.cells, own), gate, weights.turn[n])
+            if n == o.hops - 1:
+                return walks.last_step(weights.step[n], power, fan, o.heads), weights, own
+            walks, n = walks.step(weights.step[n], power, fan), n + 1
+        at = walks.spread()
+        for m in range(n, o.hops):
+            at = _advance(graph, edges, weights, m, at, without, own)
+        return at.view(*at.shape[:2], o.heads, -1).sum(-1), weights, own
 
 
 class OwnFact:
@@ -187,6 +196,15 @@ class OwnFact:
         for part in (slice(0, half), slice(half, 2 * half)):
             values = values.index_put_((self.entity[part], self.query[part]), found[part])
         return values
+
+
+def _seen(graph: WalkGraph, cells: Cells, own: OwnFact | None) -> Tensor:
+    """What gates read of the entities of cells."""
+    seen = graph.presence[cells.entity]
+    if own is not None:
+        row = cells.row[own.query * cells.entities + own.entity]
+        seen[row[row >= 0]] = own.presence[row >= 0]
+    return seen
 
 
 def _advance(

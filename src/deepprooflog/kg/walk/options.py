@@ -9,6 +9,8 @@ from deepprooflog.learn.run.options import MOST, check, option
 
 WALKS = "walks"
 """The learner's name, and that of its score."""
+SHAPE = ("hops", "states", "heads", "alike", "width", "hidden", "counting", "gates", "suits")
+"""What says how a model is built: the others say how it is trained."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class WalkOptions:
                            at_least=0, at_most=MOST)  # fmt: skip
     seed: int = option(0, "of the initial weights and the order", at_least=0, at_most=2**31 - 1,
                        inherited=True)  # fmt: skip
+    from_run: str = option("", "a run whose walks are used; empty: train some")
 
     def __post_init__(self) -> None:
         check(self)

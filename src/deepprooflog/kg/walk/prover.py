@@ -41,7 +41,8 @@ from deepprooflog.kg.evaluation.figures import figures
 from deepprooflog.kg.evaluation.lists import rank_lists
 from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.kge.negatives import all_candidates
-from deepprooflog.kg.prove.answers import TOLD, Answer, Answers, WeighedFacts, unseen_entities
+from deepprooflog.kg.prove.answers import Answer, Answers, WeighedFacts, unseen_entities
+from deepprooflog.kg.prove.candidates import TOLD
 from deepprooflog.kg.prove.question import TripleQuestion
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WALKS

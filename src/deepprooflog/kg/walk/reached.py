@@ -1,0 +1,182 @@
+"""Walks over what they can reach: hops that touch no entity where no walk can stand.
+
+A few hops from its head a query stands on few of a graph's entities. `Reached` keeps a row for each
+pair of a query and an entity that it can stand on, a *cell*, and a hop goes along the edges that
+leave cells. The sums are those of `hop`, differentiated by torch; they are worth their numbering
+while the edges to go along are few beside all edges of the graph for every query.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from deepprooflog.kg.walk.edges import BLOCK, Edges
+from deepprooflog.kg.walk.hop import LeftOut
+
+FEW = 0.25
+"""The share of all edges up to which cells are quicker than sweeps over all entities."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Pairs of a query and an entity, sorted, each once."""
+
+    entities: int
+    queries: int
+    key: Int[Tensor, " cells"]  # query · entities + entity
+    row: Int[Tensor, " keys"]  # the cell of every key; −1 where there is none
+
+    @classmethod
+    def of(cls, key: Int[Tensor, " some"], entities: int, queries: int) -> Cells:
+        """The cells of some keys, which may come more than once."""
+        there = torch.zeros(queries * entities, dtype=torch.bool, device=key.device)
+        there[key] = True
+        own = there.nonzero()[:, 0]
+        row = torch.full((queries * entities,), -1, device=key.device)
+        row[own] = torch.arange(len(own), device=key.device)
+        return cls(entities, queries, own, row)
+
+    @property
+    def entity(self) -> Int[Tensor, " cells"]:
+        """Where each stands."""
+        return self.key % self.entities
+
+    @property
+    def query(self) -> Int[Tensor, " cells"]:
+        """Whose each is."""
+        return self.key // self.entities
+
+
+@dataclass(frozen=True, eq=False)
+class Fan:
+    """What leaves some cells: the pairs of their entities, and the edges of those pairs."""
+
+    cell: Int[Tensor, " pairs"]
+    query: Int[Tensor, " pairs"]
+    relation: Int[Tensor, " pairs"]
+    degree: Float[Tensor, " pairs"]
+    pair: Int[Tensor, " edges"]  # the edge's place among the pairs
+    target: Int[Tensor, " edges"]
+
+    @classmethod
+    def of(
+        cls,
+        cells: Cells,
+        edges: Edges,
+        degree: Float[Tensor, " graph_pairs"],
+        kept: Float[Tensor, " graph_edges"] | None,
+        without: LeftOut | None,
+    ) -> Fan:
+        """The edges that leave cells, without those that are not kept or that the query leaves out.
+
+        `degree` has the edges of each pair of the graph that are kept.
+        """
+        cell, place = _ranges(edges.from_row, cells.entity)
+        query, own = cells.query[cell], edges.from_pair[place].long()
+        of_pair, edge = _ranges(edges.out_row, own)
+        target, count = edges.out_target[edge].long(), degree[own]
+        keep = None if kept is None else kept[edge] > 0
+        if without is not None:
+            for part in (slice(0, cells.queries), slice(cells.queries, None)):
+                less = (own == without.pair[part][query]) & without.there[part][query]
+                count = count - less.to(count)
+                out = less[of_pair] & (target == without.target[part][query[of_pair]])
+                keep = ~out if keep is None else keep & ~out
+        if keep is not None:
+            of_pair, target = of_pair[keep], target[keep]
+        relation = edges.block[own // BLOCK]
+        return cls(cell, query, relation, count.clamp_min(1), of_pair, target)
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """What walks weigh at the cells that they have reached."""
+
+    cells: Cells
+    at: Float[Tensor, "cells states"]
+
+    @classmethod
+    def heads(
+        cls, head: Int[Tensor, " batch"], begin: Float[Tensor, "batch states"], entities: int
+    ) -> Reached:
+        """Walks that stand on the heads of their queries."""
+        key = torch.arange(len(head), device=head.device) * entities + head
+        return cls(Cells.of(key, entities, len(head)), begin)
+
+    def few(self, edges: Edges) -> bool:
+        """True where the edges to go along are few beside all edges for every query."""
+        leaving = edges.in_row.diff()  # as many as lead there, since every fact goes both ways
+        ahead = int(leaving[self.cells.entity].sum())
+        return ahead <= FEW * edges.count * self.cells.queries
+
+    def turned(
+        self,
+        presence: Float[Tensor, "cells numbers"],
+        gate: Float[Tensor, "numbers_and_1 batch states"] | None,
+        turn: Float[Tensor, "batch states states"],
+    ) -> Reached:
+        """Behind the gates of their entities, in new states."""
+        sizes = torch.bincount(self.cells.query, minlength=self.cells.queries).tolist()
+        found = []
+        for query, (at, seen) in enumerate(
+            zip(torch.split(self.at, sizes), torch.split(presence, sizes), strict=True)
+        ):
+            if gate is not None:
+                at = at * torch.addmm(gate[-1, query], seen, gate[:-1, query]).sigmoid()
+            found.append(at @ turn[query])
+        return Reached(self.cells, torch.cat(found))
+
+    def step(
+        self, step: Float[Tensor, "steps batch states"], power: Float[Tensor, " directed"], fan: Fan
+    ) -> Reached:
+        """After a step along the fan, or staying."""
+        cells, weight = self.cells, self._leaving(step, power, fan)
+        there = fan.query[fan.pair] * cells.entities + fan.target
+        now = Cells.of(torch.cat([cells.key, there]), cells.entities, cells.queries)
+        at = self.at.new_zeros(len(now.key), self.at.shape[1])
+        at = at.index_add(0, now.row[cells.key], self.at * step[-1][cells.query])
+        return Reached(now, at.index_add(0, now.row[there], weight[fan.pair]))
+
+    def last_step(
+        self,
+        step: Float[Tensor, "steps batch states"],
+        power: Float[Tensor, " directed"],
+        fan: Fan,
+        heads: int,
+    ) -> Float[Tensor, "entities batch heads"]:
+        """The same for the last step, after which states no longer matter."""
+        cells, batch = self.cells, self.cells.queries
+        weight = torch.unflatten(self._leaving(step, power, fan), 1, (heads, -1)).sum(-1)
+        stay = torch.unflatten(self.at * step[-1][cells.query], 1, (heads, -1)).sum(-1)
+        at = self.at.new_zeros(cells.entities * batch, heads)
+        at = at.index_add(0, cells.entity * batch + cells.query, stay)
+        at = at.index_add(0, fan.target * batch + fan.query[fan.pair], weight[fan.pair])
+        return at.view(cells.entities, batch, heads)
+
+    def spread(self) -> Float[Tensor, "entities batch states"]:
+        """The same with a row for every entity."""
+        cells = self.cells
+        at = self.at.new_zeros(cells.entities, cells.queries, self.at.shape[1])
+        return at.index_put((cells.entity, cells.query), self.at)
+
+    def _leaving(self, step: Tensor, power: Tensor, fan: Fan) -> Float[Tensor, "pairs states"]:
+        """What each edge of a pair carries."""
+        batch = self.cells.queries
+        steps = step.reshape(-1, step.shape[2])[fan.relation * batch + fan.query]
+        thin = (-power[fan.relation] * fan.degree.to(power.dtype).log()).exp()
+        return self.at[fan.cell] * steps * thin[:, None]
+
+
+def _ranges(
+    row: Int[Tensor, " rows_and_1"], which: Int[Tensor, " some"]
+) -> tuple[Int[Tensor, " places"], Int[Tensor, " places"]]:
+    """The places of some compressed rows, each with the number of the row it is of."""
+    begin, end = row[which].long(), row[which + 1].long()
+    count = end - begin
+    owner = torch.repeat_interleave(count)
+    first = begin - (count.cumsum(0) - count)
+    return owner, first[owner] + torch.arange(len(owner), device=row.device)
