@@ -220,3 +220,17 @@ def test_conjunctions_are_asked_and_explained(run: str, capsys: pytest.CaptureFi
     assert "did you mean father?" in capsys.readouterr().err
     assert main(["query", run, "father(X, Y), Y \\= Z"]) == 2
     assert "what no triple binds: Z" in capsys.readouterr().err
+
+
+def test_a_budget_of_goals_gives_bounds(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    triple = "father(caspar_ashgrove, max_ashgrove)"
+    exact = asked(capsys, "explain", run, triple)
+    cut = asked(capsys, "explain", run, triple, "--max-goals", "5")
+    assert cut["probability"] <= exact["probability"] + 1e-6
+    assert exact["probability"] - 1e-6 <= cut["upper"] and cut["upper"] > cut["probability"]
+    assert main(["query", run, triple, "--max-goals", "5"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("true  between ")
+    assert "lower bounds" in err
+    whole = asked(capsys, "query", run, triple, "--max-goals", "100000")["answers"][0]
+    assert whole["probability"] == whole["upper"] == pytest.approx(exact["probability"], abs=1e-6)

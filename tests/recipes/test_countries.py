@@ -15,7 +15,7 @@ from deepprooflog.kg.data.triples import SPLITS
 from deepprooflog.kg.evaluation.scores import success_score
 from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.learn.setup import splits
-from deepprooflog.kg.model import open_graph_model
+from deepprooflog.kg.opening import open_graph_model
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.learn.run.folder import open_run

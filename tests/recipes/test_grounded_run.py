@@ -85,6 +85,20 @@ def test_a_run_is_evaluated_again_and_asked(run: Path) -> None:
     assert kept["system"] in repr(load(run))
 
 
+def test_the_rules_of_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """gran connects 24 pairs, of which 8 are facts; on validation all 8, 8 test triples known."""
+    assert main(["rules", str(run), "--json"]) == 0
+    gran, mother = json.loads(capsys.readouterr().out)["rules"]
+    assert gran["rule"] == "gran(A,B) :- mother(A,C), mother(C,B)."
+    assert (gran["support"], gran["predictions"], gran["confidence"]) == (8, 24, 1 / 3)
+    assert (gran["right"], gran["wrong"]) == (8, 0) and gran["example"] == "gran(w0_0,w0_2)"
+    assert (mother["support"], mother["predictions"]) == (8, 8) and mother["weight"] is None
+    has_weights = json.loads((run / "result.json").read_text())["system"] != "sbr"
+    assert (0 < gran["weight"] < 1) if has_weights else gran["weight"] is None
+    assert main(["rules", str(run), "--data", "village"]) == 2
+    assert "its own graph alone" in capsys.readouterr().err
+
+
 def test_what_a_run_cannot_do_is_told(run: Path) -> None:
     kind, folder = TASKS[TASK], open_run(run)
     with pytest.raises(DataError, match="asks for both"):

@@ -17,8 +17,8 @@ from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.kge.negatives import corruptions
 from deepprooflog.kg.learn.options import SEEDS_APART, GraphOptions
 from deepprooflog.kg.learn.policy import validation
-from deepprooflog.kg.model import open_graph_model
-from deepprooflog.kg.prove.answers import most_believed
+from deepprooflog.kg.opening import open_graph_model
+from deepprooflog.kg.prove.candidates import most_believed
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.learn.run.folder import RunFolder, open_run

@@ -16,7 +16,7 @@ from deepprooflog.errors import DataError, Notice
 from deepprooflog.kg.data.folder import find_graph
 from deepprooflog.kg.data.snapshot import read_snapshot, save_snapshot
 from deepprooflog.kg.learn.options import GraphOptions
-from deepprooflog.kg.model import open_graph_model
+from deepprooflog.kg.opening import open_graph_model
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.learn.run.folder import open_run
