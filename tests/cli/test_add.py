@@ -10,7 +10,10 @@ import pytest
 import deepprooflog as dpl
 from deepprooflog.cli import main
 from deepprooflog.errors import Notice
+from deepprooflog.kg.kept import sources_of_run, with_told
+from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.told import tell_run
+from deepprooflog.learn.run.folder import RunFolder
 
 RULES = "gran(X, Z) :- parent(X, Y), parent(Y, Z)."
 PARENTS = [(f"p{i}", "parent", f"p{2 * i + k}") for i in range(1, 8) for k in (0, 1)]
@@ -109,3 +112,14 @@ def test_a_record_that_was_edited_is_refused(run: str, capsys: pytest.CaptureFix
     assert main(["query", run, "gran(X, p16)"]) == 2
     assert "the file is damaged or was edited" in capsys.readouterr().err
     assert main(["add", str(Path(run).parent), "parent(p15, p16)"]) == 2
+
+
+def test_what_was_trained_on_is_told_apart_from_what_is_known_now(run: str) -> None:
+    folder = RunFolder(Path(run))
+    own = sources_of_run(folder, GraphOptions(), told=True)
+    assert len(own.graph.train) == len(PARENTS) + 6
+    assert with_told(folder, own) is own
+    tell_run(run, ["parent(p15, newborn)"])
+    with pytest.warns(Notice, match="1 fact added since training"):
+        now = with_told(folder, sources_of_run(folder, GraphOptions(), told=True))
+    assert len(now.graph.train) == len(PARENTS) + 7

@@ -16,7 +16,7 @@ from deepprooflog.cli import main
 from deepprooflog.errors import ModelError, Notice
 from deepprooflog.kg.evaluation.figures import records
 from deepprooflog.kg.evaluation.ranking import rank
-from deepprooflog.kg.model import open_graph_model
+from deepprooflog.kg.opening import open_graph_model
 from deepprooflog.learn.run.charts import BarChart, LineChart, charts_figure, charts_svg
 from deepprooflog.learn.run.folder import open_run
 from deepprooflog.recipes.addition import run as addition

@@ -6,12 +6,15 @@ import argparse
 import csv
 import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import Commands, add_run, add_save, command, positive_integer
+from deepprooflog.errors import DataError
 
 if TYPE_CHECKING:
+    from deepprooflog.kg.readings.rule_table import RuleTable
     from deepprooflog.kg.readings.table import RuleRow
 
 SORTS = ("weight", "confidence", "support", "right", "wrong", "relation")
@@ -20,7 +23,8 @@ EXAMPLE = """\
   dprl rules runs/village --format csv > rules.csv
   dprl rules runs/village --save rules.parquet
 
-weight: the policy's mean probability of the rule as first step, where it applies on validation;
+weight: the policy's mean probability of the rule as first step, where it applies on validation; of
+DCR and R2N the mean truth value of its bodies there, of SBR nothing;
 support of predictions: over the training triples; right: validation triples that it backs; wrong:
 candidates beside these that it backs and that no split has; redundant: another rule, at least as
 sure, says all that it says. What cannot be read of a rule is left empty.
@@ -41,11 +45,9 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table."""
-    from deepprooflog.kg.model import open_graph_model
     from deepprooflog.kg.readings.rule_table import RuleTable
 
-    model = open_graph_model(arguments.run_folder, device=arguments.device, data=arguments.data)
-    rows = _sorted(model.rule_table(), arguments.sort)[: arguments.top]
+    rows = _sorted(_table(arguments), arguments.sort)[: arguments.top]
     if arguments.save is not None:
         RuleTable(tuple(rows)).table().save(arguments.save)
     form = "json" if arguments.json else arguments.format or "text"
@@ -56,6 +58,27 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(_text(rows))
     return 0
+
+
+def _table(arguments: argparse.Namespace) -> RuleTable:
+    """The table of a graph's run, or of one over ground rules; refused where rules are not used."""
+    from deepprooflog.kg.ground import model as grounded
+    from deepprooflog.kg.model import TASK
+    from deepprooflog.kg.opening import open_graph_model
+    from deepprooflog.learn.run.folder import open_run
+
+    run = open_run(Path(arguments.run_folder))
+    task = run.config()["task"]
+    if task == grounded.TASK:
+        return grounded.open_grounded(
+            run, device=arguments.device, data=arguments.data
+        ).rule_table()
+    if task != TASK:
+        raise DataError(
+            f"a run of the task {task} has no rules over a graph", file=str(run.path),
+            hint="dprl rules shows those of a run of kg, family-sbr or another recipe of a graph",
+        )  # fmt: skip
+    return open_graph_model(run, device=arguments.device, data=arguments.data).rule_table()
 
 
 def _sorted(rows: Sequence[RuleRow], by: str | None) -> Sequence[RuleRow]:
