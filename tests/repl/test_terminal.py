@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -64,7 +65,9 @@ def start(tmp_path: Path) -> Iterator[object]:
     """Begin sessions in a folder of their own."""
     begun = []
 
-    def started(*options: str, folder: Path = tmp_path, columns: int = 80) -> Terminal:
+    def started(
+        *options: str, folder: Path = tmp_path, columns: int = 80, deaf: bool = False
+    ) -> Terminal:
         environment = {
             **os.environ, "DEEPPROOFLOG_HISTORY": str(tmp_path / "history"), "TERM": "xterm",
             # There is no terminal that says where its cursor is.
@@ -73,6 +76,7 @@ def start(tmp_path: Path) -> Iterator[object]:
         child = pexpect.spawn(
             sys.executable, ["-m", "deepprooflog", *options], cwd=str(folder), env=environment,
             encoding="utf-8", dimensions=(40, columns), timeout=60,
+            preexec_fn=_ignore_interrupts if deaf else None,
         )  # fmt: skip
         begun.append(child)
         terminal = Terminal(child, VirtualScreen(columns))
@@ -83,6 +87,10 @@ def start(tmp_path: Path) -> Iterator[object]:
     yield started
     for child in begun:
         child.close(force=True)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @EDITORS
@@ -127,6 +135,16 @@ def test_interrupts_stop_the_question_and_not_the_session(start, options: tuple[
     session.wait("interrupted")
     session.wait()
     session.type("edge(b, X).\r", r"X = c\.")
+    session.wait()
+    assert session.leave() == 0
+
+
+def test_interrupts_are_heard_where_the_caller_ignores_them(start) -> None:  # type: ignore[no-untyped-def]
+    """A shell starts background jobs so, and pseudo terminals in them inherit it."""
+    session = start("plain.pl", "--plain", deaf=True)
+    session.type("X is 6 * 7, write(X), nl, loop.\r", "42")
+    session.child.sendintr()
+    session.wait("interrupted")
     session.wait()
     assert session.leave() == 0
 

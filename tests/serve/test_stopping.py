@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -15,6 +16,7 @@ from deepprooflog.serve.source import Source
 from serve.conftest import Client, client_of
 from serve.names import PROGRAM
 
+PATIENCE = 60.0  # seconds of sleep until what should come is given up
 # Goals that grow without end and share nothing; a plain search without end; a loop in a builtin.
 ENDLESS = """\
 0.5 :: grow(X) :- grow(f(X)), grow(g(X)).
@@ -48,11 +50,15 @@ def pids(service: Service) -> list[int]:
 
 def until_it_works(client: Client, job: str) -> None:
     """Wait until a job's search has begun."""
-    while True:
+    waited = 0.0
+    while waited < PATIENCE:
         found = client.get(f"/api/jobs/{job}").json()
         assert found["state"] in ("queued", "running"), found
         if found["progress"]["stage"] == "probability":
             return
+        time.sleep(0.05)
+        waited += 0.05
+    raise AssertionError(f"{job} has not begun after {PATIENCE} seconds of waiting")
 
 
 def still_answers(client: Client) -> None:
@@ -113,8 +119,11 @@ def test_a_process_that_cannot_be_stopped_is_ended_and_replaced(
         os.kill(pid, signal.SIGSTOP)
     ended = client.get(f"/api/jobs/{job}?wait=60").json()
     assert ended["state"] == "failed" and "process was ended" in ended["error"]["message"]
+    waited = 0.0
     while pids(service) == before:
-        pass
+        assert waited < PATIENCE, "no new process"
+        time.sleep(0.05)
+        waited += 0.05
     for pid in before:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,8 +14,8 @@ from deepprooflog.logic.index import Entries
 from deepprooflog.logic.program import Predicate, PredicateKind, Program
 from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import start, successors
-from deepprooflog.logic.unify import Trail, undo
-from deepprooflog.proof.build import step_kind, step_place, step_reason, take_step
+from deepprooflog.logic.unify import Trail
+from deepprooflog.proof.build import step_kind, step_place, step_reason, take_step, untake
 from deepprooflog.proof.tree import Node, Proof
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, functor_of, variables
 from deepprooflog.syntax.writer import Names, write_term
@@ -77,13 +77,7 @@ def open_tree(
         failed = tuple(dict.fromkeys(text(a) for a in leaves if not _is_fact(program, a)))
         bindings = {n: text(v, 699) for n, v in query.variables.items() if v.ref is not None}
     finally:
-        while held:
-            steps = held.pop()
-            if isinstance(steps, Generator):
-                steps.close()
-        undo(trail, 0)
-        for var in own:
-            var.ref = None
+        untake(held, trail, own)
 
     def check() -> bool:
         return not failed and replays_with(program, query, found.steps, tuple(facts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deepprooflog.errors import ProofLogError
@@ -18,7 +18,7 @@ from deepprooflog.logic.query import Query
 from deepprooflog.logic.resolve import resolvents, start, successors
 from deepprooflog.logic.unify import Trail, undo
 from deepprooflog.proof.tree import Node, NodeKind, Proof
-from deepprooflog.syntax.terms import Term, functor_of, variables
+from deepprooflog.syntax.terms import Term, Var, functor_of, variables
 from deepprooflog.syntax.writer import Names, write_term
 
 
@@ -67,13 +67,7 @@ def build_proof(program: Program, query: Query, derivation: Derivation) -> Proof
             if v.ref is not None
         }
     finally:
-        while held:
-            steps = held.pop()
-            if isinstance(steps, Generator):
-                steps.close()
-        undo(trail, 0)
-        for var in open_:
-            var.ref = None
+        untake(held, trail, open_)
     log_prob = float(sum(derivation.log_weights))
     return Proof(
         asked, bindings, log_prob, nodes, lambda: replays(program, query, derivation.choices)
@@ -93,6 +87,19 @@ def take_step(
             held.append(steps)
             return body
     raise ProofLogError(f"{write_term(atom)} has no such step: the proof does not replay")
+
+
+def untake(
+    held: list[Iterator[tuple[Choice, Sequence[Term]]]], trail: Trail, free: Iterable[Var]
+) -> None:
+    """Take back steps, the last one first, and what the query's own variables were bound to."""
+    while held:
+        steps = held.pop()
+        if isinstance(steps, Generator):
+            steps.close()
+    undo(trail, 0)
+    for var in free:
+        var.ref = None
 
 
 def replays(program: Program, query: Query, choices: Sequence[Choice]) -> bool:

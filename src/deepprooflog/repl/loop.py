@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -32,6 +33,9 @@ def run_session(top: TopLevel, *, json: bool = False, plain: bool = False) -> in
     lines = open_lines(top.words, plain=plain)
     console = Console(lines, json)
     refused = False
+    if lines.live and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A script's background job begins so; here Ctrl-C is promised to stop the question.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if lines.live and not json:
         print(f"{top.greeting()}. :help lists the commands, Ctrl-D leaves.", flush=True)
     while True:

@@ -86,7 +86,7 @@ class RunTopLevel(TopLevel):
         one = self._one(query, self.settings.proofs)
         console.reply(str(one), {"query": query, **one.to_dict()})
         if not one.proofs:
-            console.note("there is no proof within the run's limits")
+            console.note("there is no proof within the limits")
         if one.upper > one.probability:
             console.note(f"goals were left open: up to {number(one.upper)}")
 

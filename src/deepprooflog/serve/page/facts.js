@@ -233,70 +233,42 @@ async function showEffects(root, q) {
 function beforeAfter(q, then, now) {
   const olds = new Map(then.answers.map((one) => [one.triple, one.probability]));
   const news = new Map(now.answers.map((one) => [one.triple, one.probability]));
-  const rows = [...new Set([...news.keys(), ...olds.keys()])].map((triple) => ({
-    triple,
-    was: olds.get(triple),
-    is: news.get(triple),
-  }));
-  return el(
-    "table",
-    { class: "before-after" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        ["answer", "before", "after", "change"].map((name, at) =>
-          el("th", { scope: "col", class: at ? "right" : null }, name),
-        ),
-      ),
-    ),
-    el(
-      "tbody",
-      {},
-      rows.map(({ triple, was, is }) =>
-        el(
-          "tr",
-          { class: Math.abs((is ?? 0) - (was ?? 0)) < 5e-5 ? "unmoved" : null },
-          el("td", {}, el("a", { href: link("ask", { q, open: triple }) }, term(triple))),
-          el("td", { class: "number" }, was === undefined ? "not listed" : probability(was)),
-          el("td", { class: "number" }, is === undefined ? "not listed" : probability(is)),
-          el(
-            "td",
-            { class: "number" },
-            was === undefined || is === undefined ? "–" : change(is - was),
-          ),
-        ),
-      ),
-    ),
-  );
+  const shown = (value) => (value === undefined ? "not listed" : probability(value));
+  const rows = [...new Set([...news.keys(), ...olds.keys()])].map((triple) => {
+    const [was, is] = [olds.get(triple), news.get(triple)];
+    const moved = was === undefined || is === undefined ? "–" : change(is - was);
+    const still = Math.abs((is ?? 0) - (was ?? 0)) < 5e-5;
+    return { triple, cells: [shown(was), shown(is), moved], kind: still ? "unmoved" : null };
+  });
+  return answerTable(q, ["before", "after", "change"], rows);
 }
 
 function unchanged(q, now) {
   if (!now.answers.length) return el("p", { class: "soft" }, "No answer.");
+  const rows = now.answers.map((one) => ({
+    triple: one.triple,
+    cells: [probability(one.probability)],
+    kind: null,
+  }));
+  return answerTable(q, ["probability"], rows);
+}
+
+/** A table of answers, each a link to its proofs, with numbers under named columns. */
+function answerTable(q, columns, rows) {
+  const heads = columns.map((name) => el("th", { scope: "col", class: "right" }, name));
   return el(
     "table",
     { class: "before-after" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        el("th", { scope: "col" }, "answer"),
-        el("th", { scope: "col", class: "right" }, "probability"),
-      ),
-    ),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "answer"), heads)),
     el(
       "tbody",
       {},
-      now.answers.map((one) =>
+      rows.map(({ triple, cells, kind }) =>
         el(
           "tr",
-          {},
-          el("td", {}, el("a", { href: link("ask", { q, open: one.triple }) }, term(one.triple))),
-          el("td", { class: "number" }, probability(one.probability)),
+          { class: kind },
+          el("td", {}, el("a", { href: link("ask", { q, open: triple }) }, term(triple))),
+          cells.map((text) => el("td", { class: "number" }, text)),
         ),
       ),
     ),
