@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from deepprooflog.score.network import Network
     from deepprooflog.score.scorer import Scorer, Unit
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "Budget",

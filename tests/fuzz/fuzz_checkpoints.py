@@ -14,7 +14,7 @@ import torch
 
 from deepprooflog.errors import ProofLogError
 from deepprooflog.kg.belief.prior import read_prior
-from deepprooflog.kg.model import open_graph_model
+from deepprooflog.kg.opening import open_graph_model
 from deepprooflog.learn.run import checkpoint, loop
 from deepprooflog.learn.run.folder import open_run
 from deepprooflog.recipes.addition import run as addition_run
