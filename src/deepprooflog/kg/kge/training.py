@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
 from deepprooflog.device import replays, seeded
@@ -43,7 +44,7 @@ class TrainedKge:
 
 
 def train_kge(
-    triples: Int[Tensor, "n 3"],
+    triples: Int[Tensor, "n 3"] | Integer[np.ndarray, "n 3"],
     *,
     entities: int,
     relations: int,
@@ -55,6 +56,8 @@ def train_kge(
 ) -> TrainedKge:
     """Train an embedding; `path` is its checkpoint, gone on from where there is one.
 
+    `triples` are rows (h, r, t) of numbers, such as `graph.train`.
+
     >>> chain = torch.tensor([[0, 0, 1], [1, 0, 2], [2, 0, 3]])
     >>> options = KgeOptions(dimension=4, steps=20, batch=3, negatives=2)
     >>> train_kge(chain, entities=4, relations=1, options=options).steps
@@ -62,11 +65,12 @@ def train_kge(
     """
     if not len(triples):
         raise DataError("there are no triples to train on")
-    check_triples(triples, entities, relations)
+    rows = torch.as_tensor(triples).long()
+    check_triples(rows, entities, relations)
     where = torch.device(device)
     with seeded(options.seed, where):
         model = make_model(options, entities, relations).to(where)
-        loop = kge_loop(model, triples.to(where).long(), options, validate, path)
+        loop = kge_loop(model, rows.to(where), options, validate, path)
         loop.resume()
         learned = loop.run(progress or Progress(options.steps))
     return TrainedKge(
