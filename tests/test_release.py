@@ -65,6 +65,21 @@ def test_the_wheel_holds_the_package(built: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def test_an_index_page_has_no_link_that_leads_nowhere(built: Path) -> None:
+    """The long description stands alone: no link or picture is relative to the project."""
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        head, _, page = archive.read(metadata).decode().partition("\n\n")
+    assert "Description-Content-Type: text/markdown" in head
+    assert page.startswith("# DeepProofLog\n") and "$ dprl prob two_ways.pl" in page
+    links = re.findall(r"\]\(([^)\s]+)\)", page)
+    assert all(link.startswith(("https://", "http://")) for link in links)
+    assert "`docs/serve.md`" in page and "<!--" not in page
+    for path in re.findall(r"`((?:docs/|[A-Z]+\.)[\w/.-]+)`", page):
+        assert (ROOT / path).exists(), path
+
+
 def test_the_sdist_holds_the_project(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:

@@ -162,7 +162,10 @@ class Questions(ABC):
             parsed, request = self._request(query, limits, method)
             best = best_derivation(request)
             if best is None:
-                raise ProgramError(f"{parsed} has no proof")
+                raise ProgramError(
+                    f"{parsed} has no proof",
+                    hint="dprl why-not FILE QUERY, or dpl.why_not, says what it lacks",
+                )
             return build_proof(self.program, parsed, Derivation(best.choices, best.log_weights))
 
     @gc_paused()

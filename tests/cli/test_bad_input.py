@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,7 +46,8 @@ def test_no_such_file(command: str, program: str, capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_folder(command: str, program: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert refused(capsys, command, ".", "s(a)").startswith(".: error: ")
+    message = refused(capsys, command, ".", "s(a)")
+    assert message.startswith(".: error: ") and "dprl query RUN" in message
 
 
 def test_not_utf8(program: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,8 +151,43 @@ def test_bad_options(
     assert "dprl" in refused(capsys, *arguments)
 
 
+def test_a_misspelt_option_names_the_nearest(
+    program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = refused(capsys, "prob", program, "s(a)", "--max-second", "3")
+    assert message.startswith("usage: dprl prob ")
+    assert message.endswith("unrecognized arguments: --max-second 3; did you mean --max-seconds?\n")
+
+
 def test_no_proof(program: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "s(c)" in refused(capsys, "prove", program, "s(c)")
+    message = refused(capsys, "prove", program, "s(c)")
+    assert message.startswith("error: s(c) has no proof\ntry: dprl why-not ")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits as POSIX has them")
+def test_a_proof_that_does_not_fit_leaves_nothing(program: str) -> None:
+    """A full disk: status 2, one message, the older document as it was."""
+    Path("old.html").write_text("old", encoding="utf-8")
+    for name in ("new.html", "old.html"):
+        words = f"prove {program} s(a) --format html -o {name}".split()
+        command = shlex.join([sys.executable, "-m", "deepprooflog", *words])
+        done = subprocess.run(
+            ["sh", "-c", f"ulimit -f 1; {command}"], capture_output=True, text=True
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"{name}: error: cannot write: File too large\n    try: ")
+    assert Path("old.html").read_text(encoding="utf-8") == "old"
+    assert sorted(path.name for path in Path().iterdir()) == ["old.html", program]
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="there is no /dev/stdout")
+def test_a_proof_goes_into_a_pipe(program: str) -> None:
+    words = ["prove", program, "s(a)", "-o", "/dev/stdout"]
+    done = subprocess.run(
+        [sys.executable, "-m", "deepprooflog", *words], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("?- s(a).") and Path("/dev/stdout").is_symlink()
 
 
 def test_output_that_cannot_be_written(program: str, capsys: pytest.CaptureFixture[str]) -> None:

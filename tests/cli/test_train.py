@@ -137,6 +137,19 @@ def test_a_part_of_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("digits")
+def test_the_demo_without_pictures(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What needs no scikit-learn is shown; what is left out is said first."""
+    asked: list[object] = []
+    monkeypatch.setattr(demo_command, "find_spec", lambda name: None)
+    monkeypatch.setattr(demo, "main", asked.append)
+    assert main(["demo"]) == 0
+    assert asked == [["program", "grammar", "markov", "village"]]
+    told = capsys.readouterr().err
+    assert "the part addition is left out" in told and "deepprooflog[demo]" in told
+
+
 def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--json"]) == 0
     out, err = capsys.readouterr()

@@ -139,10 +139,31 @@ def test_an_unknown_relation_is_said() -> None:
         "rules.pl",
     )
     notices = unknown_relations(rules, graph)
-    assert [(n.file, n.line) for n in notices] == [("rules.pl", 1), ("rules.pl", 2)]
+    assert [(n.file, n.line) for n in notices] == [
+        ("rules.pl", 1), ("rules.pl", 2), ("rules.pl", 2),
+    ]  # fmt: skip
     assert notices[0].message.startswith("no triple and no rule is about brohter/2")
     assert notices[0].message.endswith("did you mean brother?")
-    assert "zzz/1" in notices[1].message and "did you mean" not in notices[1].message
+    assert notices[1].message.startswith("no triple is about far/2 and no rule calls it")
+    assert "zzz/1" in notices[2].message and "did you mean" not in notices[2].message
+
+
+def test_a_misspelt_head_is_said() -> None:
+    """Nothing asks for it: without a word the rule would only be missing."""
+    graph = graph_of([("a", "husband", "b"), ("a", "father", "b")])
+    rules = parse_rules("fahter(X, Y) :- husband(X, Y).\nhelp(X, Y) :- father(X, Y).\n", "r.pl")
+    more = parse_rules("father(X, Y) :- help(X, Y).", "s.pl")
+    (notice,) = unknown_relations((*rules, *more), graph)
+    assert str(notice) == (
+        "r.pl:1: warning: no triple is about fahter/2 and no rule calls it; did you mean father?"
+    )
+
+
+def test_a_rule_with_a_broken_neck_says_so() -> None:
+    with pytest.raises(ProgramError) as refused:
+        parse_rules("father(X, Y) : - husband(X, Z), mother(Z, Y).", "r.pl")
+    assert (refused.value.file, refused.value.line) == ("r.pl", 1)
+    assert "head :- body." in (refused.value.hint or "")
 
 
 @pytest.mark.parametrize(("name", "count"), [("family", 48), ("wn18rr", 32), ("umls", 104)])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from deepprooflog import __version__
-from deepprooflog.cli.arguments import limits
+from deepprooflog.cli.arguments import limits, read_arguments
 from deepprooflog.cli.report import notices_as_notes
 from deepprooflog.data.places import is_file
 from deepprooflog.errors import ProofLogError, Stopped, error_text
@@ -81,8 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 file=sys.stderr,
             )
             return 2
-        arguments = parser(asked or COMMANDS).parse_args(given)
-        return _status(arguments)
+        return _status(read_arguments(parser(asked or COMMANDS), given))
 
 
 def _other_process(given: Sequence[str], asked: Sequence[str]) -> int:
@@ -92,8 +91,7 @@ def _other_process(given: Sequence[str], asked: Sequence[str]) -> int:
     told = io.StringIO()
     with open(os.devnull, "w") as nowhere, screens(), redirect_stdout(nowhere):
         with redirect_stderr(nowhere):
-            arguments = parser(asked or COMMANDS).parse_args(given)
-            status = _status(arguments, Screen(told))
+            status = _status(read_arguments(parser(asked or COMMANDS), given), Screen(told))
         if told.getvalue():
             print(f"process {os.environ['RANK']}: {told.getvalue()}", end="", file=sys.stderr)
     return status

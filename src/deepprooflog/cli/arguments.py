@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeAlias
 
 from deepprooflog.device import DEVICES
@@ -28,7 +31,19 @@ def command(commands: Commands, name: str, summary: str, example: str) -> argpar
         allow_abbrev=False,
     )
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
+    parser.set_defaults(parser=parser)
     return parser
+
+
+def read_arguments(root: argparse.ArgumentParser, given: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command line; of an option that its command lacks, the nearest it has."""
+    arguments, unknown = root.parse_known_args(given)
+    if unknown:
+        known = re.findall(r"--[a-z-]+", arguments.parser.format_help())
+        near = get_close_matches(unknown[0].partition("=")[0], known, 1, 0.7)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    return arguments
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:

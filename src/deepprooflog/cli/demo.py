@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
+from importlib.util import find_spec
 
 from deepprooflog.cli import report
 from deepprooflog.cli.arguments import Commands, command
@@ -30,12 +33,16 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the showcase."""
-    import contextlib
-    import sys
-
     from deepprooflog import demo
 
     parts = arguments.part or PARTS
+    if arguments.part is None and find_spec("sklearn") is None:
+        parts = [part for part in PARTS if part != "addition"]
+        print(
+            "note: without scikit-learn there are no pictures: the part addition is left out\n"
+            "try: pip install 'deepprooflog[demo]'",
+            file=sys.stderr,
+        )
     if not arguments.json:
         demo.main(parts)
         return 0

@@ -14,7 +14,8 @@ from deepprooflog.cli.arguments import (
     command,
     program_and_query,
 )
-from deepprooflog.errors import Inexact, ProofLogError
+from deepprooflog.data.whole import write_whole
+from deepprooflog.errors import Inexact
 
 # But for text, each is a method `to_…` of proofs.
 FORMATS = ("text", "json", "html", "svg", "latex", "mermaid")
@@ -57,8 +58,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write(path: str, document: str) -> None:
-    try:
-        Path(path).write_text(document, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ProofLogError(f"cannot write: {reason}", file=path) from None
+    """Write a document whole, or leave what was there."""
+    write_whole(Path(path), document.encode())

@@ -34,7 +34,12 @@ _HEADER = "deepprooflog {kind} {format} sha256 "
 
 
 def write_whole(path: Path, *pieces: bytes | memoryview) -> None:
-    """Write a file of some pieces, or leave what was there and say why."""
+    """Write a file of some pieces, or leave what was there and say why.
+
+    What is no file, a terminal or a pipe, is written into, as is all of /dev (/dev/stdout).
+    """
+    if path.parts[:2] == ("/", "dev") or (path.exists() and not path.is_file()):
+        return _write_into(path, *pieces)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
     try:
         number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
@@ -49,6 +54,15 @@ def write_whole(path: Path, *pieces: bytes | memoryview) -> None:
             part.unlink(missing_ok=True)
             raise
     except (OSError, ValueError) as error:
+        raise cannot_write(error, path) from None
+
+
+def _write_into(path: Path, *pieces: bytes | memoryview) -> None:
+    try:
+        with open(path, "wb") as file:
+            for piece in pieces:
+                file.write(piece)
+    except OSError as error:
         raise cannot_write(error, path) from None
 
 

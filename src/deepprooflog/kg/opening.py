@@ -88,7 +88,7 @@ def _options(
         raise DataError(
             f"a run of {config['task']}, not of a graph",
             file=str(run.path),
-            hint="dpl.load(folder)",
+            hint="dpl.load(folder) opens any run, and  dprl evaluate RUN  tests it",
         )
     file = str(run.path / "config.json")
     values = settings(GraphOptions, config["options"], file, notice=False)

@@ -115,7 +115,12 @@ class Program:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except OSError as e:
-            raise ProgramError(e.strerror or str(e), file=str(path)) from None
+            hint = None
+            if Path(path).is_dir():
+                hint = (
+                    "name a file of clauses; the folder of a run is asked by  dprl query RUN QUERY"
+                )
+            raise ProgramError(e.strerror or str(e), file=str(path), hint=hint) from None
         except UnicodeDecodeError as e:
             raise ProgramError(
                 f"not UTF-8 text (byte {e.start})", file=str(path), hint="save the file as UTF-8"

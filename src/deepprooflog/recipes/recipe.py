@@ -15,6 +15,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -97,9 +98,10 @@ def read_recipe(name: str) -> Recipe:
         return _recipe(name, f"{name}.toml", text)
     path = Path(name)
     if not is_file(path):
+        near = get_close_matches(name, shipped(), 1)
         raise DataError(
             f"there is no recipe {name[:80]}: neither a file nor one of {', '.join(shipped())}",
-            hint="dprl train mnist-addition --set n=4 --out RUN",
+            hint=f"did you mean {near[0]}?" if near else "dprl train mnist-addition --set n=4",
         )
     try:
         return _recipe(path.stem, name, path.read_text(encoding="utf-8"))

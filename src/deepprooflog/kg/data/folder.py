@@ -159,11 +159,11 @@ def _file(folder: Path, split: SplitName) -> Path:
     if found is None:
         other = next((p.name for p in sorted(folder.glob(f"{split}.*")) if is_file(p)), None)
         there = "" if other is None else f": {other} has another format"
-        raise DataError(
-            f"no file for the split {split}{there}",
-            file=str(folder),
-            hint=f"one of {', '.join(split + end for end in ENDINGS)}",
-        )
+        hint = f"one of {', '.join(split + end for end in ENDINGS)}"
+        if split != "train":
+            train = _one(folder, "train", ENDINGS)
+            hint = f"{hint}; or name the file {train}, of which triples are then held out"
+        raise DataError(f"no file for the split {split}{there}", file=str(folder), hint=hint)
     return found
 
 

@@ -54,7 +54,7 @@ def hold_out(graph: Graph, share: float, seed: int = 0, split: SplitName = "vali
     if not out.any():
         raise DataError(
             f"{graph.name} has no triple that could be held out for the split {split}",
-            hint=f"{split}=[...] beside the training triples",
+            hint=f"more triples, or a file {split}.tsv beside train.tsv; in Python {split}=[...]",
         )
     sources = dict(graph.sources)
     if "train" in sources:

@@ -102,25 +102,35 @@ def parse_rules(text: str, file: str = "<text>") -> Rules:
 
 
 def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[DataNotice]:
-    """Body atoms that nothing can prove: no triple and no rule has their relation."""
+    """Body atoms that nothing can prove, and heads of which nothing asks."""
     rules = list(rules)
     heads = {rule.clause.functor for rule in rules}
-    known = {Functor(name, 2) for name in graph.relations} | heads
+    relations = {Functor(name, 2) for name in graph.relations}
+    called = {functor_of(atom) for rule in rules for atom in rule.clause.body}
     notices: dict[Functor, DataNotice] = {}
     for rule in rules:
+        head = rule.clause.functor
+        if head not in relations | called | notices.keys():
+            message = f"no triple is about {head} and no rule calls it"
+            notices[head] = _unknown(rule, message, head, relations)
         for atom in rule.clause.body:
             functor = functor_of(atom)
-            if functor is None or functor in known or functor in notices or is_builtin(functor):
+            known = relations | heads | notices.keys()
+            if functor is None or functor in known or is_builtin(functor):
                 continue
-            hint = did_you_mean(functor.name, (f.name for f in known))
             message = f"no triple and no rule is about {functor}, so this rule never succeeds"
-            place = rule.clause.place
-            notices[functor] = DataNotice(
-                f"{message}; {hint}" if hint else message,
-                place.file if place else None,
-                place.line if place else None,
-            )
+            notices[functor] = _unknown(rule, message, functor, relations | heads)
     return list(notices.values())
+
+
+def _unknown(rule: Rule, message: str, functor: Functor, known: Iterable[Functor]) -> DataNotice:
+    hint = did_you_mean(functor.name, (f.name for f in known))
+    place = rule.clause.place
+    return DataNotice(
+        f"{message}; {hint}" if hint else message,
+        place.file if place else None,
+        place.line if place else None,
+    )
 
 
 def unused_weights(rules: Rules) -> list[DataNotice]:
@@ -156,7 +166,10 @@ def _check(rule: Rule) -> None:
         wrong = "a difference is no atom: a name with a hyphen is quoted in a program"
     if wrong is not None:
         file, line = (place.file, place.line) if place else (None, None)
-        raise ProgramError(wrong, file=file, line=line)
+        hint = "a rule is  head :- body.  with nothing between ':' and '-'"
+        raise ProgramError(
+            wrong, file=file, line=line, hint=hint if clause.functor.name == "," else None
+        )
 
 
 def _unsafe_guards(rule: Rule) -> Iterator[DataNotice]:

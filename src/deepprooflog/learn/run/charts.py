@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from deepprooflog.data.whole import cannot_write
+from deepprooflog.data.whole import write_whole
 from deepprooflog.errors import ModelError
 from deepprooflog.learn.run.curves import COLOURS, HEIGHT, RIGHT, TOP, WIDTH, Series, curves
 from deepprooflog.terminal import visible
@@ -132,11 +133,9 @@ def charts_figure(charts: Sequence[Chart]) -> Any:
 
 def write_png(path: Path, charts: Sequence[Chart]) -> None:
     """The charts as a picture of pixels."""
-    figure = charts_figure(charts)
-    try:
-        figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise cannot_write(error, path) from None
+    pixels = io.BytesIO()
+    charts_figure(charts).savefig(pixels, dpi=150, format="png")
+    write_whole(path, pixels.getvalue())
 
 
 def _short(name: str) -> str:

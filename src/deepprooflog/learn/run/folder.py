@@ -156,7 +156,8 @@ class RunFolder:
         value = read_json(path)
         whole = value.keys() == CONFIG.keys()
         if not whole or not all(isinstance(value[key], kind) for key, kind in CONFIG.items()):
-            raise DataError("not a run's configuration", file=str(path))
+            hint = "the folder given to  dprl train … --out"
+            raise DataError("not a run's configuration", file=str(path), hint=hint)
         return value
 
     def read_result(self) -> dict[str, Any]:
