@@ -145,3 +145,20 @@ def test_completion_of_entities(run: Client) -> None:
     assert items("un") == ["uncle"]
     assert items("uncle(c") == ["cy"]
     assert items("uncle(cy, '<scr") == [ATOMS[0]]
+
+
+def test_what_a_fact_supports_follows_the_session_s_facts(run: Client) -> None:
+    found = run.result("supports", query="mother(ann, bob)")
+    # By hand: the brothers of ann are the uncles of bob.
+    uncles = [f"uncle({name},bob)" for name in ("cy", *ATOMS)]
+    assert [one["triple"] for one in found["triples"]] == uncles
+    assert found["told"] and found["stopped"] is None
+    assert [one["known"] for one in found["triples"]] == [True] + [False] * len(HOSTILE)
+    assert all(one["needs_it"] for one in found["triples"])
+    run.post("/api/facts", json={"removed": ["brother(cy, ann)"], "added": ["brother(eve, ann)"]})
+    now = run.result("supports", query="mother(ann, bob)")
+    assert {one["triple"] for one in now["triples"]} == {*uncles[1:], "uncle(eve,bob)"}
+    few = run.result("supports", query="mother(ann, bob)", most=2)
+    assert (len(few["triples"]), few["stopped"]) == (2, "most")
+    failed = run.ask("supports", query="mother(ann, X)")
+    assert failed["state"] == "failed" and "open" in failed["error"]["message"]

@@ -47,6 +47,7 @@ from deepprooflog.kg.prove.conjunctive_answers import answer_conjunction
 from deepprooflog.kg.prove.graph_steps import triple_steps
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import read_question
+from deepprooflog.kg.prove.support import FactSupport, supported_by
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.prove.why_not import why_not_triple
 from deepprooflog.kg.readings.evaluate import POLICY, chosen_readings, evaluate_readings
@@ -204,6 +205,13 @@ class GraphModel:
     def facts_about(self, entity: str | int) -> list[EntityFact]:
         """The facts that an entity stands in, each with the place it was read."""
         return facts_about(self.graph, entity)
+
+    def supported_by(
+        self, fact: str, *, most: int = 50, budget: Budget | None = None
+    ) -> FactSupport:
+        """The triples that one rule concludes from a fact and others, at most `most` of them."""
+        self._needs_rules()
+        return supported_by(self.graph, self.rules, fact, most=most, budget=budget)
 
     def _needs_rules(self) -> None:
         if self.walks is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.model import GraphModel
+from deepprooflog.kg.prove.support import JOINS
 from deepprooflog.recipes.tasks import load
 from deepprooflog.serve.asking import Asking, checked
 from deepprooflog.serve.source import Source
@@ -100,6 +102,13 @@ def steps(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
     return view.replay(asking.arguments.get("path", ())).to_dict()
 
 
+def supports(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
+    """The triples that one rule concludes from a fact and others."""
+    asking.on_stage("what it supports")
+    most, budget = asking.number("most", 50), replace(asking.budget, max_goals=JOINS)
+    return subject.model.supported_by(asking.text("query"), most=most, budget=budget).to_dict()
+
+
 def compare(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
     """Two triples side by side: what only one of them rests on."""
     asking.on_stage("proofs of both")
@@ -126,6 +135,7 @@ GRAPH_ASKS: dict[str, Callable[[GraphSubject, Asking], dict[str, Any]]] = {
     "explain": explain,
     "why_not": why_not,
     "steps": steps,
+    "supports": supports,
     "compare": compare,
     "facts_about": facts_about,
     "run": run,

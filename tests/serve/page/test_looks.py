@@ -22,6 +22,7 @@ RUN_VIEWS: dict[str, tuple[str, dict[str, str], str]] = {
     "compare": ("compare", {"left": TRIPLE, "right": OTHER}, ".side .tree"),
     "step": ("step", {"q": TRIPLE, "path": "1"}, ".choice"),
     "facts": ("facts", {"q": QUERY, "about": "abel_hollis"}, ".fact-list li"),
+    "supports": ("supports", {"fact": "father(klaus_hollis,cora_hollis)"}, ".supported li"),
     "run": ("run", {}, ".sortable"),
     "mistake": ("ask", {"q": "uncle(X, "}, ".note.bad"),
 }

@@ -193,6 +193,11 @@ function factRow(text, place, action, kind = null) {
         { href: link("ask", { q: text }), title: "How probable it is, and its proofs" },
         "Ask",
       ),
+      el(
+        "a",
+        { href: link("supports", { fact: text }), title: "Which triples rules conclude from it" },
+        "Supports",
+      ),
       action,
     ),
   );

@@ -13,6 +13,7 @@ import { go, link, route } from "./routes.js";
 import { runView } from "./run.js";
 import { busy, open, session, stop } from "./session.js";
 import { stepView } from "./step.js";
+import { supportsView } from "./supports.js";
 import { shortened } from "./text.js";
 import { whyNotView } from "./why_not.js";
 
@@ -22,6 +23,7 @@ const VIEWS = {
     whynot: [whyNotView, "Why not"],
     compare: [compareView, null],
     step: [stepView, "Step"],
+    supports: [supportsView, null],
     facts: [factsView, "Facts"],
     run: [runView, "Run"],
   },

@@ -74,7 +74,7 @@ export function proofTree(proof, { linked = false, onPlace = null, name = "Proof
     step.row.setAttribute("aria-selected", String(step === opened));
     step.row.tabIndex = step === focused ? 0 : -1;
     const card = step.row.querySelector(":scope > .card");
-    if (step === opened && !card) step.row.append(stepCard(step, linked));
+    if (step === opened && !card) step.row.append(stepCard(step, steps[0], linked));
     else if (step !== opened) card?.remove();
   }
 
@@ -212,7 +212,7 @@ function repeats(step) {
 }
 
 // The whole of a step: what its row has no room for.
-function stepCard(step, linked) {
+function stepCard(step, root, linked) {
   const below = step.below.map((one) => one.atom);
   const clause = ["rule", "fact", "belief"].includes(step.kind) && step.reason ? step.reason : null;
   const bindings = clause ? [...substitution(clause, step.atom, below)] : [];
@@ -239,6 +239,15 @@ function stepCard(step, linked) {
       el("span", { class: "number" }, probability(step.probability)),
     ],
     step.place && ["Source", el("code", { class: "term" }, oneLine(step.place))],
+    linked &&
+      step.kind === "fact" && [
+        "It supports",
+        el(
+          "a",
+          { href: link("supports", { fact: step.atom, of: root.atom }) },
+          "other answers too: see which",
+        ),
+      ],
     linked &&
       step.kind === "fact" && [
         "If it were not known",

@@ -34,6 +34,7 @@ from deepprooflog.serve.web.forms import (
     ProgramReply,
     QueryForm,
     StepsForm,
+    SupportForm,
     WhyNotForm,
 )
 from deepprooflog.serve.web.guard import Guard, Listening
@@ -180,6 +181,10 @@ def _ask_routes(app: FastAPI, service: Service) -> None:
     @app.post("/api/why_not", summary="The nearest failed derivations, and what they miss")
     async def why_not(form: WhyNotForm) -> JobReply:
         return ask("why_not", form)
+
+    @app.post("/api/supports", summary="The triples that one rule concludes from a fact")
+    async def supports(form: SupportForm) -> JobReply:
+        return ask("supports", form)
 
     @app.post("/api/compare", summary="What makes the difference between two triples")
     async def compare(form: CompareForm) -> JobReply:

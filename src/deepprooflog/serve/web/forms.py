@@ -43,6 +43,12 @@ class WhyNotForm(AskForm):
     most: int = Field(5, ge=1, le=100, description="how many failed derivations")
 
 
+class SupportForm(AskForm):
+    """A fact, of which is asked what it supports."""
+
+    most: int = Field(50, ge=1, le=1000, description="how many triples at most")
+
+
 class CompareForm(RequestForm):
     """Two ground triples."""
 
