@@ -28,6 +28,7 @@ from deepprooflog.logic.body_order import bound_first
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.clause import Clause, Frame, abstract, instantiate
 from deepprooflog.logic.limits.budget import Budget
+from deepprooflog.logic.limits.counts import note
 from deepprooflog.logic.limits.watch import watched
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import resolvents
@@ -171,6 +172,7 @@ class _Search:
         for number, rule in enumerate(self.rules):
             for frame, rest in self._matches(rule.clause):
                 for _ in _solutions(self.facts, rest, limits):
+                    note(joins=len(self._joins), triples=len(self.found))
                     if limits.late:
                         return "max_seconds"
                     if limits.max_goals is not None and len(self._joins) >= limits.max_goals:

@@ -1,6 +1,7 @@
 // What the page knows of its session: the run or program, changed facts, answers already given.
 
 import { get, job, post, Stopped } from "./api.js";
+import { plural } from "./text.js";
 
 export const session = {
   kind: "run",
@@ -65,12 +66,14 @@ export async function ask(path, body) {
   const began = performance.now();
   const asked = { version, changed: changed() };
   let stage = "";
-  const tell = () => report({ busy: true, stage, seconds: (performance.now() - began) / 1000 });
+  let counts = {};
+  const tell = () =>
+    report({ busy: true, stage, counts, seconds: (performance.now() - began) / 1000 });
   tell();
   const clock = setInterval(tell, 100);
   try {
     const onProgress = (state) => {
-      stage = stageOf(state);
+      ({ stage = "", counts = {} } = state.progress ?? state);
     };
     const result = await job(path, body, { signal: controller.signal, onProgress });
     if (asked.version === version) kept.set(key, result);
@@ -86,23 +89,55 @@ export async function ask(path, body) {
   }
 }
 
-function stageOf({ stage, progress }) {
-  return stage ?? progress?.stage ?? "";
-}
-
 /** The answers of a query before facts were changed, if it was asked then. */
 export const before = (query) => (changed() ? asTrained.get(query) : undefined);
 
-function report({ busy, stage, seconds: since = 0 }) {
+const COUNTED = {
+  candidates: ["candidate", "candidates"],
+  answers: ["answer", "answers"],
+  derivations: ["derivation", "derivations"],
+  triples: ["triple", "triples"],
+  joins: ["join", "joins"],
+  goals: ["goal", "goals"],
+  calls: ["call", "calls"],
+  items: ["item", "items"],
+};
+
+/** How far the search has come, such as "512 of 4,000 candidates, 18,200 goals, depth 3". */
+export function counted(counts) {
+  const said = Object.entries(COUNTED)
+    .filter(([name]) => counts[name] !== undefined)
+    .map(([name, [one, many]]) => {
+      const whole = counts[`${name}_of`];
+      if (whole === undefined) return plural(counts[name], one, many);
+      return `${counts[name].toLocaleString("en")} of ${plural(whole, one, many)}`;
+    });
+  if (counts.depth !== undefined) said.push(`depth ${counts.depth}`);
+  if (counts.missing) said.push(plural(counts.missing, "fact missing", "facts missing"));
+  return said.join(", ");
+}
+
+let said = { second: -1 };
+
+function report({ busy, stage, counts, seconds: since = 0 }) {
   const line = document.getElementById("progress");
   const send = document.getElementById("send");
   send.textContent = busy && since > 0.15 ? "Stop" : "Ask";
   send.classList.toggle("stop", busy && since > 0.15);
   document.body.classList.toggle("busy", busy && since > 0.15);
-  // Said once a second, so that it is not read out ten times.
-  if (!busy) line.textContent = "";
-  else if (since > 0.3)
-    line.textContent = `${STAGES[stage] ?? `Looking for ${stage || "answers"}`} · ${Math.floor(since)} s · Escape stops it`;
+  if (!busy) {
+    line.textContent = "";
+    said = { second: -1 };
+    return;
+  }
+  // Said once a second and at each stage, so that it is not read out ten times.
+  const second = Math.floor(since);
+  if (since <= 0.3 || (said.second === second && said.stage === stage)) return;
+  said = { second, stage };
+  const what = STAGES[stage] ?? `Looking for ${stage || "answers"}`;
+  line.textContent = [what, counted(counts ?? {}), `${second} s`, "Escape stops it"]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 export const busy = () => running !== null;

@@ -105,9 +105,13 @@ class JobReply(BaseModel):
 
 
 class JobProgress(BaseModel):
-    """The stage a job is in, and the seconds it has used of those it may use."""
+    """The stage a job is in, how far it has come, the seconds it has used of those it may use."""
 
     stage: str
+    counts: dict[str, int] = Field(
+        description="goals, depth, candidates, …: as far as its search counts; `x_of` is the total",
+        examples=[{"candidates": 512, "candidates_of": 4000, "goals": 18_200, "depth": 3}],
+    )
     seconds: float
     of: float
 
