@@ -38,7 +38,7 @@ class RunTopLevel(TopLevel):
         if not isinstance(model, GraphModel | GroundedModel):
             raise DataError(
                 "only runs of graphs are asked line by line", file=self.folder,
-                hint="dprl query RUN QUERY",
+                hint="dprl query RUN QUERY, or dprl serve RUN in a browser",
             )  # fmt: skip
         self.model = model
         self.__dict__.pop("_names", None)

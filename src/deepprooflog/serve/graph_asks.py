@@ -7,10 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from deepprooflog.errors import DataError
 from deepprooflog.kg.model import GraphModel
 from deepprooflog.kg.prove.support import JOINS
-from deepprooflog.recipes.tasks import load
 from deepprooflog.serve.asking import Asking, checked
 from deepprooflog.serve.source import Source
 from deepprooflog.syntax.terms import Atom
@@ -29,18 +27,6 @@ class GraphSubject:
         self.model = trained
         if source.added or source.removed:
             self.model = trained.with_facts(source.added, source.removed)
-
-
-def open_run_model(source: Source) -> GraphModel:
-    """The model of a run; other runs than those of graphs are refused."""
-    assert source.path is not None
-    model = load(source.path)
-    if not isinstance(model, GraphModel):
-        raise DataError(
-            f"a {type(model).__name__}, not a model of a graph: there is no explorer for it",
-            file=source.path, hint="a program's file, or a run of dprl train kg",
-        )  # fmt: skip
-    return model
 
 
 def describe(subject: GraphSubject, asking: Asking) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Asked:
         if source.kind == "program":
             import_module("deepprooflog.serve.program_asks")
         elif self._model[0] != source.path:
-            from deepprooflog.serve.graph_asks import open_run_model
+            from deepprooflog.serve.run_asks import open_run_model
 
             self._model = (source.path, open_run_model(source))
             self._source = None
@@ -81,11 +81,11 @@ class Asked:
         """Answer one ask about a source that was loaded."""
         asks: Mapping[str, Any]
         if source.kind == "run":
-            from deepprooflog.serve.graph_asks import GRAPH_ASKS, GraphSubject
+            from deepprooflog.serve.run_asks import asks_of, subject_of
 
             if source != self._source:
-                self._subject = GraphSubject(source, self._model[1])
-            asks = GRAPH_ASKS
+                self._subject = subject_of(source, self._model[1])
+            asks = asks_of(self._subject)
         else:
             from deepprooflog.serve.program_asks import PROGRAM_ASKS, ProgramSubject
 
@@ -94,7 +94,7 @@ class Asked:
             asks = PROGRAM_ASKS
         self._source = source
         if name not in asks:
-            raise DataError(f"a {source.kind} cannot be asked for {name}")
+            raise DataError(f"this {source.kind} cannot be asked for {name}")
         found: dict[str, Any] = asks[name](self._subject, asking)
         return found
 

@@ -100,6 +100,14 @@ def test_pictures_of_a_program(new_tab: NewTab, program_url: str, folder: Path) 
     tab.check()
 
 
+def test_picture_of_a_sum(new_tab: NewTab, sums_url: str, folder: Path) -> None:
+    tab = new_tab(sums_url)
+    page = tab.open("ask", q="add(test(1..0), test(3..2), Z, 0)")
+    expect(page.locator(".detail .tree")).to_be_visible()
+    take(page, folder, "explorer-sums", 640)
+    tab.check()
+
+
 def test_picture_of_many_goals(new_tab: NewTab, tmp_path: Path, folder: Path) -> None:
     text, query = QUERIES["wide"]
     program = tmp_path / "halls.pl"
