@@ -9,6 +9,7 @@ import { factsView } from "./facts.js";
 import { graphView } from "./goal_graph.js";
 import { problem } from "./parts.js";
 import { programView } from "./program.js";
+import { watchServer } from "./presence.js";
 import { go, link, route } from "./routes.js";
 import { runView } from "./run.js";
 import { busy, open, session, stop } from "./session.js";
@@ -162,6 +163,7 @@ async function start() {
   byId("query").disabled = false;
   byId("send").disabled = false;
   await render();
+  watchServer(byId("presence"), render);
 }
 
 start();

@@ -9,6 +9,7 @@ export const session = {
   added: [],
   removed: [],
   program: "",
+  revision: "",
 };
 
 const kept = new Map(); // results by what was asked, while facts and program stay as they are
@@ -24,12 +25,28 @@ function pick({ added = [], removed = [] }) {
   return { added, removed };
 }
 
+/** Look at the session again where its `revision` is another than is known here: another tab changed
+ *  it, or another server has begun. True where it was. */
+export async function renew(revision) {
+  if (revision === session.revision) return false;
+  const known = session.revision.split(".")[0];
+  if (known && known !== revision.split(".")[0]) {
+    location.reload();
+    return true;
+  }
+  await open();
+  forget();
+  window.dispatchEvent(new Event("facts"));
+  window.dispatchEvent(new Event("elsewhere"));
+  return true;
+}
+
 export const changed = () => session.added.length + session.removed.length > 0;
 
 /** Replace the session's changes of facts. */
 export async function changeFacts(added, removed) {
   const answer = await post("/api/facts", { added, removed });
-  Object.assign(session, pick({ added, removed, ...answer }));
+  Object.assign(session, pick({ added, removed, ...answer }), { revision: answer.revision });
   forget();
   window.dispatchEvent(new Event("facts"));
 }
@@ -39,6 +56,7 @@ export async function changeProgram(text) {
   const answer = await post("/api/program", { text });
   if (answer.ok) {
     session.program = text;
+    session.revision = answer.revision;
     forget();
   }
   return answer;
@@ -64,7 +82,7 @@ export async function ask(path, body) {
   const controller = new AbortController();
   running = controller;
   const began = performance.now();
-  const asked = { version, changed: changed() };
+  let asked = { version, changed: changed() };
   let stage = "";
   let counts = {};
   const tell = () =>
@@ -75,7 +93,11 @@ export async function ask(path, body) {
     const onProgress = (state) => {
       ({ stage = "", counts = {} } = state.progress ?? state);
     };
-    const result = await job(path, body, { signal: controller.signal, onProgress });
+    // What is asked is of the session as it stands there.
+    const onQueued = async ({ revision }) => {
+      if (await renew(revision)) asked = { version, changed: changed() };
+    };
+    const result = await job(path, body, { signal: controller.signal, onQueued, onProgress });
     if (asked.version === version) kept.set(key, result);
     const trained = body.as_trained || (!asked.changed && asked.version === version);
     if (path === "/api/query" && trained) asTrained.set(body.query, result);

@@ -98,7 +98,13 @@ class ErrorReply(BaseModel):
     error: ErrorRecord
 
 
-class JobReply(BaseModel):
+class RevisionReply(BaseModel):
+    """Which state of the session is asked: another tab may have changed facts or the program."""
+
+    revision: str
+
+
+class JobReply(RevisionReply):
     """A job was queued."""
 
     job: str
@@ -136,14 +142,14 @@ class CompletionReply(BaseModel):
     more: bool
 
 
-class FactsReply(BaseModel):
+class FactsReply(RevisionReply):
     """The facts in which the session differs from its run."""
 
     added: list[str]
     removed: list[str]
 
 
-class ProgramReply(BaseModel):
+class ProgramReply(RevisionReply):
     """Whether the text is a program; where it is not, the session keeps the one it had."""
 
     ok: bool
