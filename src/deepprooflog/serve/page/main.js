@@ -12,7 +12,7 @@ import { programView } from "./program.js";
 import { watchServer } from "./presence.js";
 import { go, link, route } from "./routes.js";
 import { runView } from "./run.js";
-import { busy, open, session, stop } from "./session.js";
+import { busy, byWalks, open, session, stop } from "./session.js";
 import { stepView } from "./step.js";
 import { sumsView } from "./sums.js";
 import { supportsView } from "./supports.js";
@@ -29,6 +29,13 @@ const VIEWS = {
     facts: [factsView, "Facts"],
     run: [runView, "Run"],
   },
+  walks: {
+    ask: [answersView, "Answers"],
+    compare: [compareView, null],
+    step: [stepView, "Step"],
+    facts: [factsView, "Facts"],
+    run: [runView, "Run"],
+  },
   sums: {
     ask: [sumsView, "Answers"],
     run: [runView, "Run"],
@@ -41,8 +48,8 @@ const VIEWS = {
   },
 };
 
-// A run of sums has views of its own.
-const views = () => VIEWS[session.sums ? "sums" : session.kind];
+// A run of sums has views of its own, one of walks fewer than one with rules.
+const views = () => VIEWS[session.sums ? "sums" : byWalks() ? "walks" : session.kind];
 const byId = (id) => document.getElementById(id);
 const THEMES = ["auto", "light", "dark"];
 let sequence = 0;

@@ -43,6 +43,9 @@ export async function renew(revision) {
 
 export const changed = () => session.added.length + session.removed.length > 0;
 
+/** Whether the session's run answers by walks along facts, not by rules. */
+export const byWalks = () => session.graph?.learner === "walks";
+
 /** Replace the session's changes of facts. */
 export async function changeFacts(added, removed) {
   const answer = await post("/api/facts", { added, removed });
