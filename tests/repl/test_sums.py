@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from deepprooflog.cli import main
+from deepprooflog.repl.settings import TopLevelSettings
+from deepprooflog.repl.sums_top_level import SumsTopLevel
 
 GOAL = "add([test(1)], [test(0)], Z, 0)"
 
@@ -34,3 +36,5 @@ def test_it_answers_as_the_command_does(
     text = capsys.readouterr().out
     assert f"Z = {one['answers'][0]['bindings']['Z']}  " in text
     assert "digit(test(1)," in text and "lenet(test(0))" in text
+    goals, names = SumsTopLevel(run, TopLevelSettings()).goals_and_names()
+    assert {"add(", "digit("} <= set(goals) and list(names) == ["test(", "train("]

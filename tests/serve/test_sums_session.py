@@ -12,6 +12,7 @@ from deepprooflog.cli import main
 from deepprooflog.data.digits import small_digits
 from deepprooflog.serve.service import Service, ServiceLimits
 from deepprooflog.serve.source import find_source
+from deepprooflog.serve.sum_asks import SUM_ASKS
 from serve.conftest import Client, client_of
 
 GOAL = "add([test(1)], [test(0)], Z, 0)"
@@ -81,6 +82,7 @@ def test_the_run_s_curves_and_figures(client: Client, sums_folder: Path) -> None
 def test_what_it_has_not_is_refused(client: Client) -> None:
     wrong = client.ask("query", query="add([test(100000)], [test(0)], Z, 0)")
     assert wrong["state"] == "failed" and "no test(100000)" in wrong["error"]["message"]
+    assert set(SUM_ASKS) == {"describe", "query", "run"}
     failed = client.ask("why_not", query=GOAL)
     assert "cannot be asked for why_not" in failed["error"]["message"]
     refused = client.post("/api/facts", json={"added": ["digit(a,b)"]})
