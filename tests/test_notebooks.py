@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import os
@@ -10,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 nbformat = pytest.importorskip("nbformat")
@@ -118,15 +120,68 @@ def test_a_picture_for_the_documentation(tmp_path: Path) -> None:
         assert "caspar_ashgrove" in page.locator("tbody tr").first.inner_text()
         closed.locator("summary").first.click()
         wide = page.evaluate("document.documentElement.scrollWidth")
+        # What a reader looks for stands within the picture, and is painted where it stands.
+        places = {
+            "the first cell": page.locator("pre").nth(0),
+            "the answer": page.locator("tbody tr td", has_text="caspar_ashgrove").first,
+            "the proof": page.get_by_text("proof 1").first,
+            "a rule": page.get_by_text("husband(A,B) :- wife(B,A).").first,
+        }
+        boxes = {name: place.bounding_box() for name, place in places.items()}
         shot = page.screenshot()
+        if os.environ.get("DEEPPROOFLOG_SCREENSHOTS"):
+            PICTURE.parent.mkdir(exist_ok=True)
+            PICTURE.write_bytes(shot)
+        taken, kept = (_pixels(browser, picture) for picture in (shot, PICTURE.read_bytes()))
         browser.close()
     assert not complaints
     assert asked == [page_file.as_uri()]
     assert wide <= 920
-    if os.environ.get("DEEPPROOFLOG_SCREENSHOTS"):
-        PICTURE.parent.mkdir(exist_ok=True)
-        PICTURE.write_bytes(shot)
-    assert PICTURE.read_bytes()[:8] == shot[:8]
+    assert taken.shape == (900, 920, 4)
+    for name, box in boxes.items():
+        assert box is not None and box["y"] + box["height"] <= 900, name
+        x, y = round(box["x"]), round(box["y"])
+        part = taken[y : y + round(box["height"]), x : x + round(box["width"])]
+        assert 0.003 < dark(part) < 0.5, name
+    # The picture that is kept is of the same page: its size, how much is written, in how many rows.
+    assert kept.shape == taken.shape
+    assert dark(kept) == pytest.approx(dark(taken), rel=0.3)
+    rows = [int((_ink(picture).any(axis=1)).sum()) for picture in (kept, taken)]
+    assert rows[0] == pytest.approx(rows[1], rel=0.2) and rows[0] > 300
+    assert len(np.unique(kept.reshape(-1, 4), axis=0)) > 50
+
+
+def _pixels(browser: Any, picture: bytes) -> Any:
+    """A picture's pixels [height, width, 4], as the browser decodes it."""
+    page = browser.new_page()
+    size, values = page.evaluate(
+        """async address => {
+          const image = new Image();
+          image.src = address;
+          await image.decode();
+          const canvas = new OffscreenCanvas(image.width, image.height);
+          const context = canvas.getContext("2d");
+          context.drawImage(image, 0, 0);
+          const {data} = context.getImageData(0, 0, image.width, image.height);
+          let text = "";
+          for (let at = 0; at < data.length; at += 30000)
+            text += String.fromCharCode(...data.subarray(at, at + 30000));
+          return [[image.height, image.width], btoa(text)];
+        }""",
+        f"data:image/png;base64,{base64.b64encode(picture).decode()}",
+    )
+    page.close()
+    return np.frombuffer(base64.b64decode(values), dtype=np.uint8).reshape(*size, 4)
+
+
+def _ink(picture: Any) -> Any:
+    """Which pixels are dark enough to be writing."""
+    return picture[..., :3].mean(axis=-1) < 140
+
+
+def dark(picture: Any) -> float:
+    """The share of a picture that is written on."""
+    return float(_ink(picture).mean())
 
 
 def page_of(cells: list[Any]) -> str:

@@ -9,9 +9,10 @@ import pytest
 from deepprooflog.errors import DataError, SyntaxProblem
 from deepprooflog.logic.limits.budget import Budget
 from deepprooflog.serve.asking import Asking
-from deepprooflog.serve.graph_asks import GRAPH_ASKS, GraphSubject, open_run_model
+from deepprooflog.serve.graph_asks import GRAPH_ASKS, GraphSubject
 from deepprooflog.serve.jobs import Job, stopped_error
 from deepprooflog.serve.program_asks import PROGRAM_ASKS, ProgramSubject
+from deepprooflog.serve.run_asks import asks_of, open_run_model, subject_of
 from deepprooflog.serve.service import Service
 from deepprooflog.serve.source import Source, find_source
 from deepprooflog.serve.worker import MOST_OUTPUT, CappedText
@@ -40,6 +41,8 @@ def test_a_program_that_is_none_says_where() -> None:
 def test_a_run_is_opened_once_and_seen_with_other_facts(run_folder: Path) -> None:
     source = find_source(str(run_folder))
     trained = open_run_model(source)
+    assert trained is not None
+    assert asks_of(subject_of(source, trained)) is GRAPH_ASKS
     changed = Source("run", "run", str(run_folder), removed=("brother(cy,ann)",))
     for subject, expected in (
         (GraphSubject(source, trained), 1.0),

@@ -50,12 +50,14 @@ def test_a_hostile_name_is_explained(run: Client, atom: str) -> None:
 def test_facts_are_changed_and_put_back(run: Client) -> None:
     before = run.result("explain", query="uncle(cy, bob)")["probability"]
     assert before == pytest.approx(1.0)
-    changed = run.post("/api/facts", json={"removed": ["brother(cy, ann)"]})
-    assert (
-        changed.json()
-        == {"added": [], "removed": ["brother(cy, ann)"]}
-        == run.get("/api/facts").json()
-    )
+    was = run.get("/api/revision").json()["revision"]
+    changed = run.post("/api/facts", json={"removed": ["brother(cy, ann)"]}).json()
+    assert (changed["added"], changed["removed"]) == ([], ["brother(cy, ann)"])
+    assert changed == run.get("/api/facts").json()
+    # Another page learns of it by the revision, which comes with each job too.
+    assert was != changed["revision"] == run.get("/api/revision").json()["revision"]
+    job = run.post("/api/query", json={"query": "uncle(X, bob)"}).json()
+    assert job["revision"] == changed["revision"]
     assert run.result("explain", query="uncle(cy, bob)")["probability"] == 0.0
     now, then = (run.result("query", query="uncle(cy, bob)", as_trained=t) for t in (False, True))
     assert [found["answers"][0]["probability"] for found in (now, then)] == [0.0, before]
@@ -77,7 +79,8 @@ def test_facts_are_changed_and_put_back(run: Client) -> None:
 def test_facts_that_cannot_be_changed_change_nothing(run: Client, body: object) -> None:
     reply = run.post("/api/facts", json=body)
     assert reply.status_code == 400 and reply.json()["error"]["message"]
-    assert run.get("/api/facts").json() == {"added": [], "removed": []}
+    facts = run.get("/api/facts").json()
+    assert (facts["added"], facts["removed"]) == ([], [])
 
 
 def test_what_is_missing_proves_it_once_it_is_added(run: Client) -> None:
@@ -145,3 +148,20 @@ def test_completion_of_entities(run: Client) -> None:
     assert items("un") == ["uncle"]
     assert items("uncle(c") == ["cy"]
     assert items("uncle(cy, '<scr") == [ATOMS[0]]
+
+
+def test_what_a_fact_supports_follows_the_session_s_facts(run: Client) -> None:
+    found = run.result("supports", query="mother(ann, bob)")
+    # By hand: the brothers of ann are the uncles of bob.
+    uncles = [f"uncle({name},bob)" for name in ("cy", *ATOMS)]
+    assert [one["triple"] for one in found["triples"]] == uncles
+    assert found["told"] and found["stopped"] is None
+    assert [one["known"] for one in found["triples"]] == [True] + [False] * len(HOSTILE)
+    assert all(one["needs_it"] for one in found["triples"])
+    run.post("/api/facts", json={"removed": ["brother(cy, ann)"], "added": ["brother(eve, ann)"]})
+    now = run.result("supports", query="mother(ann, bob)")
+    assert {one["triple"] for one in now["triples"]} == {*uncles[1:], "uncle(eve,bob)"}
+    few = run.result("supports", query="mother(ann, bob)", most=2)
+    assert (len(few["triples"]), few["stopped"]) == (2, "most")
+    failed = run.ask("supports", query="mother(ann, X)")
+    assert failed["state"] == "failed" and "open" in failed["error"]["message"]

@@ -15,9 +15,10 @@ from serve.conftest import Client
 ROUTES = {
     "/api/session": {"get"}, "/api/complete": {"get"}, "/api/query": {"post"},
     "/api/explain": {"post"}, "/api/why_not": {"post"}, "/api/compare": {"post"},
-    "/api/steps": {"post"}, "/api/graph": {"post"}, "/api/jobs/{number}": {"get", "delete"},
-    "/api/jobs/{number}/events": {"get"}, "/api/facts": {"get", "post"},
-    "/api/facts/about": {"get"}, "/api/run": {"get"}, "/api/program": {"post"},
+    "/api/steps": {"post"}, "/api/supports": {"post"}, "/api/graph": {"post"},
+    "/api/jobs/{number}": {"get", "delete"}, "/api/jobs/{number}/events": {"get"},
+    "/api/facts": {"get", "post"}, "/api/facts/about": {"get"}, "/api/revision": {"get"},
+    "/api/run": {"get"}, "/api/program": {"post"},
 }  # fmt: skip
 
 

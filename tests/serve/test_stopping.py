@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -76,6 +77,32 @@ def test_a_query_that_never_ends_is_stopped_and_says_so(client: Client, query: s
     else:
         assert job["state"] == "failed" and job["error"]["limit"] == "max_seconds"
     still_answers(client)
+
+
+def test_a_long_query_says_how_far_it_has_come(client: Client) -> None:
+    job = client.post("/api/query", json={"query": "grow(a)", "seconds": 60}).json()["job"]
+    until_it_works(client, job)
+    seen: list[dict[str, int]] = []
+    waited = 0.0
+    while len(seen) < 3 and waited < PATIENCE:
+        counts = client.get(f"/api/jobs/{job}").json()["progress"]["counts"]
+        if counts and (not seen or counts != seen[-1]):
+            seen.append(counts)
+        time.sleep(0.05)
+        waited += 0.05
+    assert client.delete(f"/api/jobs/{job}").json()["state"] == "cancelled"
+    goals = [counts["goals"] for counts in seen]
+    assert len(goals) == 3 and goals == sorted(goals) and goals[-1] > goals[0] > 0
+    assert all(0 < counts["depth"] < counts["goals"] for counts in seen)
+    still_answers(client)
+
+
+def test_the_events_carry_the_counts(client: Client) -> None:
+    job = client.post("/api/query", json={"query": "grow(a)", "seconds": 2}).json()["job"]
+    text = client.get(f"/api/jobs/{job}/events").text
+    data = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
+    counted = [one["counts"]["goals"] for one in data[:-1] if one["counts"].get("goals")]
+    assert counted and max(counted) > 100
 
 
 def test_more_seconds_than_allowed_are_not_given(service: Service) -> None:

@@ -21,6 +21,7 @@ from deepprooflog.graph.goalgraph import GoalGraph, Ints
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
+from deepprooflog.logic.limits.counts import counts_here
 from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.limits.watch import current
 from deepprooflog.logic.program import Program
@@ -82,6 +83,7 @@ class Exploration:
         self.interner = interner
         self.budget = (budget or Budget()).start()
         self.watch = current()
+        self.counts = counts_here()
         self.track_answers = track_answers
         self.goals: list[Goal] = []
         self.number: dict[Goal, int] = {}
@@ -161,6 +163,8 @@ class Exploration:
                 self.stopped = RECURSION
 
     def _limit(self) -> str | None:
+        if self.counts is not None and self.queue:
+            self.counts.update(goals=len(self.goals), depth=self.depth[self.queue[0]])
         limit = self.budget.max_goals
         if limit is not None and len(self.goals) > limit:
             return "max_goals"

@@ -18,6 +18,7 @@ from deepprooflog.graph.goalgraph import CallGraph, goal_text
 from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
+from deepprooflog.logic.limits.counts import note
 from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import successors
@@ -121,6 +122,7 @@ class _Search:
         self.edges.update(edges)
 
     def _look(self) -> None:
+        note(goals=len(self.goals))
         limit = self.budget.max_goals
         if limit is not None and len(self.goals) > limit:
             raise BudgetExceeded("too many goals", limit="max_goals")

@@ -23,6 +23,7 @@ from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.goal import Goal, Interner, rename
 from deepprooflog.logic.limits.budget import Budget
+from deepprooflog.logic.limits.counts import note
 from deepprooflog.logic.program import Predicate, PredicateKind, Program
 from deepprooflog.logic.resolve import Step, successors
 from deepprooflog.score.fixed import Weigh
@@ -116,6 +117,7 @@ class NearSearch:
             room -= len(taken)
             if taken:
                 self._expand(taken)
+            note(goals=self.expanded, missing=missing, derivations=found)
             if self.budget.late:
                 self.stopped = "max_seconds"
                 return

@@ -47,6 +47,7 @@ from deepprooflog.kg.prove.conjunctive_answers import answer_conjunction
 from deepprooflog.kg.prove.graph_steps import triple_steps
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import read_question
+from deepprooflog.kg.prove.support import FactSupport, supported_by
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.prove.why_not import why_not_triple
 from deepprooflog.kg.readings.evaluate import POLICY, chosen_readings, evaluate_readings
@@ -56,6 +57,7 @@ from deepprooflog.kg.readings.table import rule_rows
 from deepprooflog.kg.summary import RunSummary, summary_of
 from deepprooflog.kg.walk.prover import WalkProver
 from deepprooflog.kg.walk.saved import save_walks, walks_path
+from deepprooflog.kg.walk.steps import walk_steps
 from deepprooflog.learn.run.card import write_card
 from deepprooflog.learn.run.folder import create, open_run
 from deepprooflog.learn.run.processes import processes
@@ -140,7 +142,11 @@ class GraphModel:
         self, text: str, top: int, proofs: int, new: bool, max_goals: int | None
     ) -> Answers:
         if self.walks is not None:
-            raise DataError("walks answer one triple at a time", hint="ask for one atom")
+            raise DataError(
+                "walks answer one triple at a time: the probability of an answer is its share of "
+                "one list, and shares of several lists do not multiply to that of a conjunction",
+                hint="ask for each atom by itself, or a run with rules (dprl train kg)",
+            )
         question = read_conjunction(self.graph, text)
         found = answer_conjunction(
             self.prover, self.graph, question, top=top, proofs=proofs, new=new, max_goals=max_goals
@@ -185,16 +191,25 @@ class GraphModel:
             model = self.with_facts(added=facts)
             return model.prover, model.graph
 
-        self._needs_rules()
+        if self.walks is not None:
+            raise DataError(
+                "walks have no nearest failure: a fact between any two entities completes one",
+                hint="with_facts(added=[FACT]).explain(TRIPLE) tells what one would change, "
+                "steps(TRIPLE) where walks lead",
+            )
         return why_not_triple(
             self.prover, self.graph, read_question(self.graph, text), changed, most=most,
             missing=missing, budget=budget,
         )  # fmt: skip
 
     def steps(self, text: str) -> StepView:
-        """The goal of a triple with all the choices of the policy, to be stepped through."""
+        """The goal of a triple with all the choices of the policy, to be stepped through.
+
+        Of a model of walks these are the walk's: at each hop its state, the relation, the fact.
+        """
         question = read_question(self.graph, text)
-        self._needs_rules()
+        if self.walks is not None:
+            return walk_steps(self.walks, question)
         return triple_steps(self.prover, self.graph, question)
 
     def compare(self, left: str, right: str, *, proofs: int = 10) -> Comparison:
@@ -205,12 +220,16 @@ class GraphModel:
         """The facts that an entity stands in, each with the place it was read."""
         return facts_about(self.graph, entity)
 
-    def _needs_rules(self) -> None:
+    def supported_by(
+        self, fact: str, *, most: int = 50, budget: Budget | None = None
+    ) -> FactSupport:
+        """The triples that one rule concludes from a fact and others, at most `most` of them."""
         if self.walks is not None:
             raise DataError(
-                "walks follow facts, not rules: they have no derivation to look into",
-                hint="a model that was trained with rules",
+                "walks follow facts, not rules: no rule concludes anything from a fact",
+                hint="facts_about(ENTITY) lists facts, with_facts(removed=[FACT]) does without one",
             )
+        return supported_by(self.graph, self.rules, fact, most=most, budget=budget)
 
     def evaluate(
         self,

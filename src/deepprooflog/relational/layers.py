@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from deepprooflog.logic.limits.counts import note
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import Goals, group_rows
 from deepprooflog.relational.match import Calls, match
@@ -114,6 +115,7 @@ def explore(
         made.append(layer)
         steps.append(between)
         size += len(layer)
+        note(goals=size, depth=len(steps))
     return Layers(tuple(made), tuple(steps), roots, tuple(open_), Cut(**counts))
 
 

@@ -22,8 +22,13 @@ UNFINISHED = (",", "(", "[", "->", "|", ":-")
 def open_top_level(source: str | None, settings: TopLevelSettings) -> TopLevel:
     """The top level of a program's file, of a run's folder, or of the builtins alone."""
     if source is not None and is_folder(Path(source)):
+        from deepprooflog.learn.run.folder import open_run
+        from deepprooflog.recipes.addition.task import TASK
         from deepprooflog.repl.run_top_level import RunTopLevel
+        from deepprooflog.repl.sums_top_level import SumsTopLevel
 
+        if open_run(Path(source)).config()["task"] == TASK:
+            return SumsTopLevel(source, settings)
         return RunTopLevel(source, settings)
     return ProgramTopLevel(source, settings)
 

@@ -37,7 +37,7 @@ class RunTopLevel(TopLevel):
         model = run_kind(run).open(run)
         if not isinstance(model, GraphModel | GroundedModel):
             raise DataError(
-                "only runs of graphs are asked line by line", file=self.folder,
+                "only runs of graphs and of addition are asked line by line", file=self.folder,
                 hint="dprl query RUN QUERY",
             )  # fmt: skip
         self.model = model

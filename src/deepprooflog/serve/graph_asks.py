@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from deepprooflog.errors import DataError
 from deepprooflog.kg.model import GraphModel
-from deepprooflog.recipes.tasks import load
+from deepprooflog.kg.prove.support import JOINS
 from deepprooflog.serve.asking import Asking, checked
 from deepprooflog.serve.source import Source
 from deepprooflog.syntax.terms import Atom
@@ -27,18 +27,6 @@ class GraphSubject:
         self.model = trained
         if source.added or source.removed:
             self.model = trained.with_facts(source.added, source.removed)
-
-
-def open_run_model(source: Source) -> GraphModel:
-    """The model of a run; other runs than those of graphs are refused."""
-    assert source.path is not None
-    model = load(source.path)
-    if not isinstance(model, GraphModel):
-        raise DataError(
-            f"a {type(model).__name__}, not a model of a graph: there is no explorer for it",
-            file=source.path, hint="a program's file, or a run of dprl train kg",
-        )  # fmt: skip
-    return model
 
 
 def describe(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
@@ -100,6 +88,13 @@ def steps(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
     return view.replay(asking.arguments.get("path", ())).to_dict()
 
 
+def supports(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
+    """The triples that one rule concludes from a fact and others."""
+    asking.on_stage("what it supports")
+    most, budget = asking.number("most", 50), replace(asking.budget, max_goals=JOINS)
+    return subject.model.supported_by(asking.text("query"), most=most, budget=budget).to_dict()
+
+
 def compare(subject: GraphSubject, asking: Asking) -> dict[str, Any]:
     """Two triples side by side: what only one of them rests on."""
     asking.on_stage("proofs of both")
@@ -126,6 +121,7 @@ GRAPH_ASKS: dict[str, Callable[[GraphSubject, Asking], dict[str, Any]]] = {
     "explain": explain,
     "why_not": why_not,
     "steps": steps,
+    "supports": supports,
     "compare": compare,
     "facts_about": facts_about,
     "run": run,

@@ -35,6 +35,7 @@ class Job:
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     state: JobState = "queued"
     stage: str = "queued"
+    counts: dict[str, int] = field(default_factory=dict)  # how far the stage has come
     began: float | None = None
     took: float | None = None
     result: dict[str, Any] | None = None
@@ -45,6 +46,10 @@ class Job:
     def begin(self) -> None:
         """The worker has what it needs: the clock runs."""
         self.began = time.monotonic()
+
+    def enter(self, stage: str) -> None:
+        """Go on to a stage, of which nothing is counted yet."""
+        self.stage, self.counts = stage, {}
 
     @property
     def spent(self) -> float:
@@ -68,8 +73,11 @@ class Job:
         self.ended.set()
 
     def progress(self) -> dict[str, Any]:
-        """How far it is: its stage, and the seconds it has used of those it may use."""
-        return {"stage": self.stage, "seconds": round(self.spent, 1), "of": self.seconds}
+        """How far it is: its stage, its counts, the seconds it has used of those it may use."""
+        return {
+            "stage": self.stage, "counts": dict(self.counts), "seconds": round(self.spent, 1),
+            "of": self.seconds,
+        }  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python, as the page reads it."""

@@ -239,7 +239,9 @@ def _took(job: Job, reply: dict[str, Any]) -> bool:
     """Note a reply; True when it was the last."""
     if "stage" in reply:
         if not job.ended.is_set():
-            job.stage = reply["stage"]
+            job.enter(reply["stage"])
+    elif "counts" in reply:
+        job.counts = reply["counts"]
     elif "begun" in reply:
         job.begin()
     elif "done" in reply:

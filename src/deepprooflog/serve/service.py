@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -68,6 +69,7 @@ class Service:
         self.card: dict[str, Any] = {}
         self.questions = 0
         self._adopted = 0
+        self._begun = secrets.token_urlsafe(6)
         self._seconds = 0.0  # of jobs that are not kept any more
         self.pool = Pool(self.limits.jobs)
         self._names = KnownNames((), ())
@@ -195,9 +197,14 @@ class Service:
         about: dict[str, Any] = {"program": source.text} if source.kind == "program" else {}
         return {
             "kind": source.kind, "name": source.name, **self.card, **about,
-            "changes": self.facts(), "limits": self.limits.to_dict(),
+            "changes": self.facts(), "revision": self.revision, "limits": self.limits.to_dict(),
             "running": self.pool.running, "waiting": self.pool.waiting,
         }  # fmt: skip
+
+    @property
+    def revision(self) -> str:
+        """Another text whenever the session is about something else, or another server began it."""
+        return f"{self._begun}.{self._adopted}"
 
     def facts(self) -> dict[str, list[str]]:
         """The facts in which the session differs from its run."""

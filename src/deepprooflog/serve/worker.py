@@ -2,7 +2,7 @@
 
     → {"id": 3, "ask": "query", "arguments": {…}, "source": {…}, "seconds": 10, "memory": bytes}
     → {"cancel": 3}
-    ← {"id": 3, "stage": "loading"}, {"id": 3, "begun": true}, then one of
+    ← {"id": 3, "stage": "loading"}, {"id": 3, "begun": true}, {"id": 3, "counts": {…}}, then one of
     ← {"id": 3, "done": {…}}, {"id": 3, "failed": {…}}, {"id": 3, "cancelled": true}
 
 One JSON object a line. An ask has a budget, whose watchdog ends it in the middle of Python; a
@@ -18,6 +18,7 @@ import os
 import queue
 import signal
 import threading
+import time
 import traceback
 import warnings
 from _thread import interrupt_main
@@ -28,10 +29,13 @@ from typing import IO, Any
 
 from deepprooflog.errors import DataError, Notice, ProofLogError
 from deepprooflog.logic.limits.budget import Budget
+from deepprooflog.logic.limits.counts import counting
 from deepprooflog.logic.limits.watch import watched
 from deepprooflog.serve.asking import Asking, error_record, plain
 from deepprooflog.serve.source import Source
 
+# Seconds between two looks at how far an ask has come.
+COUNTED = 0.25
 # What a program prints is shown up to this many characters.
 MOST_OUTPUT = 20_000
 
@@ -68,7 +72,7 @@ class Asked:
         if source.kind == "program":
             import_module("deepprooflog.serve.program_asks")
         elif self._model[0] != source.path:
-            from deepprooflog.serve.graph_asks import open_run_model
+            from deepprooflog.serve.run_asks import open_run_model
 
             self._model = (source.path, open_run_model(source))
             self._source = None
@@ -77,11 +81,11 @@ class Asked:
         """Answer one ask about a source that was loaded."""
         asks: Mapping[str, Any]
         if source.kind == "run":
-            from deepprooflog.serve.graph_asks import GRAPH_ASKS, GraphSubject
+            from deepprooflog.serve.run_asks import asks_of, subject_of
 
             if source != self._source:
-                self._subject = GraphSubject(source, self._model[1])
-            asks = GRAPH_ASKS
+                self._subject = subject_of(source, self._model[1])
+            asks = asks_of(self._subject)
         else:
             from deepprooflog.serve.program_asks import PROGRAM_ASKS, ProgramSubject
 
@@ -90,7 +94,7 @@ class Asked:
             asks = PROGRAM_ASKS
         self._source = source
         if name not in asks:
-            raise DataError(f"a {source.kind} cannot be asked for {name}")
+            raise DataError(f"this {source.kind} cannot be asked for {name}")
         found: dict[str, Any] = asks[name](self._subject, asking)
         return found
 
@@ -106,11 +110,13 @@ class AskLoop:
         self._running: int | None = None
         self._cancelled: set[int] = set()
         self._asked = Asked()
+        self._counts: dict[str, int] = {}  # how far the present stage of the ask has come
 
     def run(self) -> None:
         """Answer until the other side is gone."""
         signal.signal(signal.SIGINT, self._interrupted)
         threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._report, daemon=True).start()
         while True:
             self._take(self._asks.get())
 
@@ -124,6 +130,21 @@ class AskLoop:
             else:
                 self._asks.put(message)
         os._exit(0)
+
+    def _report(self) -> None:
+        """Send the counts of the ask that runs, when they have changed."""
+        told: tuple[int, dict[str, int]] | None = None
+        while True:
+            time.sleep(COUNTED)
+            number, counts = self._running, dict(self._counts)
+            if number is not None and counts and told != (number, counts):
+                told = number, counts
+                self._send({"id": number, "counts": counts})
+
+    def _enter(self, number: int, stage: str) -> None:
+        """Say which stage an ask enters; what was counted so far was of the one before."""
+        self._counts.clear()
+        self._send({"id": number, "stage": stage})
 
     def _interrupted(self, number: int, frame: object) -> None:
         # Handlers run in the main thread, between its steps: what runs now is what is meant.
@@ -162,15 +183,14 @@ class AskLoop:
                     return {"done": {}}
                 self._send({"id": number, "begun": True})
                 # From here on it can be interrupted: an import or a load is not left half done.
-                self._running = number
+                self._counts, self._running = {}, number
                 if number in self._cancelled:
                     raise CancelledAsk
                 limits = Budget(max_seconds=message["seconds"], max_memory=message.get("memory"))
-                with watched(limits) as budget:
+                with watched(limits) as budget, counting() as self._counts:
                     asking = Asking(
-                        message["arguments"], budget,
-                        lambda stage: self._send({"id": number, "stage": stage}),
-                    )  # fmt: skip
+                        message["arguments"], budget, lambda stage: self._enter(number, stage)
+                    )
                     found = plain(self._asked.answer(message["ask"], source, asking))
             except (ProofLogError, MemoryError, RecursionError) as error:
                 return {"failed": error_record(error)}

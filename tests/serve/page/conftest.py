@@ -86,3 +86,21 @@ def run_url(chromium: str, village_run: Path) -> Iterator[str]:
 def program_url(chromium: str) -> Iterator[str]:
     with server(EXAMPLES / "umbrella.pl") as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def sums_run(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of sums of the small pictures, of a few epochs."""
+    folder = tmp_path_factory.mktemp("sums") / "digits"
+    options = ["training.epochs=20", "threads=1"]
+    settings = [word for option in options for word in ("--set", option)]
+    command = dprl("train", "digits-addition", *settings, "--out", str(folder))
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sums_url(chromium: str, sums_run: Path) -> Iterator[str]:
+    with server(sums_run) as url:
+        yield url

@@ -10,6 +10,9 @@ from threading import Thread
 import pytest
 from playwright.sync_api import expect
 
+from deepprooflog.syntax.terms import Atom
+from deepprooflog.syntax.writer import write_term
+from serve.names import HOSTILE
 from serve.page.browsing import NewTab, server
 
 LONG = "x" * 10_000
@@ -57,6 +60,39 @@ def test_hostile_names_are_shown_as_text(new_tab: NewTab, hostile_url: str) -> N
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.evaluate("window.broken") is None
     tab.check()
+
+
+def test_hostile_names_of_a_run_are_shown_as_text_in_every_view(
+    new_tab: NewTab, run_folder: Path
+) -> None:
+    with server(run_folder) as url:
+        tab = new_tab(url, width=360)
+        atoms = [write_term(Atom(name)) for name in HOSTILE]
+        views = [
+            ("ask", {"q": "uncle(X, bob)"}, ".answer-list li"),
+            ("supports", {"fact": "mother(ann,bob)"}, ".supported li"),
+            ("facts", {"about": "ann"}, ".fact-list li"),
+            (
+                "compare",
+                {"left": f"uncle({atoms[0]},bob)", "right": f"uncle({atoms[1]},bob)"},
+                ".side",
+            ),
+            *(("supports", {"fact": f"brother({a},ann)"}, ".supported li") for a in atoms),
+            *(("step", {"q": f"uncle({a},bob)"}, ".choice") for a in atoms),
+            *(("whynot", {"q": f"uncle(bob,{a})"}, ".answer-title") for a in atoms),
+        ]
+        for name, parameters, there in views:
+            page = tab.open(name, **parameters)
+            expect(page.locator(f".view-{name}").locator(there).first).to_be_visible()
+            expect(page.locator(".waiting")).to_have_count(0)
+            expect(page.locator("main script, main img, main b")).to_have_count(0)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360, name
+            shown = page.locator("main").inner_text()
+            # Signs that turn the writing round are written out, long names cut.
+            assert "\u202e" not in shown and "n" * 1000 not in shown, name
+        tab.open("ask", q="uncle(X, bob)")
+        expect(page.locator("main")).to_contain_text("<script>alert(1)</script>")
+        tab.check()
 
 
 def test_a_hostile_query_is_shown_as_text(new_tab: NewTab, hostile_url: str) -> None:

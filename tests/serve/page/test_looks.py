@@ -22,6 +22,7 @@ RUN_VIEWS: dict[str, tuple[str, dict[str, str], str]] = {
     "compare": ("compare", {"left": TRIPLE, "right": OTHER}, ".side .tree"),
     "step": ("step", {"q": TRIPLE, "path": "1"}, ".choice"),
     "facts": ("facts", {"q": QUERY, "about": "abel_hollis"}, ".fact-list li"),
+    "supports": ("supports", {"fact": "father(klaus_hollis,cora_hollis)"}, ".supported li"),
     "run": ("run", {}, ".sortable"),
     "mistake": ("ask", {"q": "uncle(X, "}, ".note.bad"),
 }
@@ -103,6 +104,54 @@ def too_faint(page: Page) -> list[str]:
     return faint
 
 
+# Each thing that takes the mouse or the keyboard, one of every look: by its tag and classes.
+TAKERS = """() => {
+  const found = new Map();
+  for (const named of document.querySelectorAll("[data-taker]")) delete named.dataset.taker;
+  const takers = "a, button, summary, input, textarea, [tabindex='0'], .step-line, .tick, " +
+    ".answer-open, .goals .goal, .options li";
+  for (const element of document.querySelectorAll(takers)) {
+    if (element.disabled || element.closest(".unseen")) continue;
+    if (!element.checkVisibility({visibilityProperty: true})) continue;
+    const where = element.closest("nav, header, main > div > *, form, aside")?.className ?? "";
+    const current = element.getAttribute("aria-current") ?? "";
+    found.set([element.tagName, element.getAttribute("class"), where, current].join(" "), element);
+  }
+  return [...found].map(([name, element], at) => {
+    element.dataset.taker = at;
+    return name;
+  });
+}"""
+# The focus ring, or what stands for it, and what lies beside it.
+RING = """element => {
+  const style = getComputedStyle(element);
+  const within = element.closest(".step") ?? element;
+  const beside = [];
+  const inset = parseFloat(style.outlineOffset) < 0;
+  for (let e = inset ? element : element.parentElement; e; e = e.parentElement) {
+    beside.push(getComputedStyle(e).backgroundColor);
+  }
+  return {width: style.outlineStyle === "none" ? 0 : parseFloat(style.outlineWidth),
+    colour: style.outlineColor, beside, within: within.tagName};
+}"""
+RGBA = """colours => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  return colours.map(colour => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  });
+}"""
+
+
+def ring_contrast(page: Page, ring: dict[str, Any]) -> float:
+    """Of the outline that shows the focus, with what lies beside it."""
+    ink, *under = page.evaluate(RGBA, [ring["colour"], *ring["beside"]])
+    return contrast({"ink": ink, "under": under})
+
+
 def test_contrast_is_computed_as_the_standard_says() -> None:
     """Black on white is 21; #777 on white, known as just too faint, 4.48."""
     white = [255, 255, 255, 1]
@@ -133,6 +182,47 @@ def test_every_view_is_legible_and_fits(
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
             # Nothing is cut off at the right but what can be scrolled to.
             assert page.evaluate(BEYOND) == [], name
+
+
+# Views in which every kind of control is met; the measures are of colours, which no width changes.
+HELD: list[tuple[str, dict[str, str], str]] = [
+    RUN_VIEWS["start"], RUN_VIEWS["answer"], RUN_VIEWS["why not"], RUN_VIEWS["step"],
+    RUN_VIEWS["facts"], RUN_VIEWS["supports"], RUN_VIEWS["run"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_what_is_under_the_mouse_or_has_the_focus_is_legible(
+    new_tab: NewTab, run_url: str, program_url: str, colours: str
+) -> None:
+    """Text at 4.5 in every state; the ring of the focus at 3 and at least 2 pixels wide."""
+    views = ((run_url, HELD), (program_url, [PROGRAM_VIEWS["program"], PROGRAM_VIEWS["goals"]]))
+    met = 0
+    for url, some in views:
+        tab = new_tab(url, colours=colours)
+        for view in some:
+            page = shown(tab, view)
+            if page.locator(".step-line").count():
+                page.locator(".step-line").first.click()
+            for number, name in enumerate(page.evaluate(TAKERS)):
+                taker = page.locator(f"[data-taker='{number}']")
+                if not taker.count():
+                    continue  # drawn anew since it was named
+                met += 1
+                if "skip" not in name:  # which is there only while it has the focus
+                    taker.hover(force=True)
+                    assert too_faint(page) == [], f"{view[0]}: {name} under the mouse"
+                # By keyboard, so that the ring is what a keyboard's user sees.
+                page.keyboard.press("Shift")
+                taker.focus()
+                if not taker.evaluate("element => element.matches(':focus-visible')"):
+                    continue  # it takes the mouse only
+                assert too_faint(page) == [], f"{view[0]}: {name} with the focus"
+                ring = taker.evaluate(RING)
+                assert ring["width"] >= 2, f"{view[0]}: {name} shows no focus"
+                assert ring_contrast(page, ring) >= 3, f"{view[0]}: the ring of {name}"
+        tab.check()
+    assert met > 60
 
 
 BEYOND = """() => [...document.querySelectorAll("main *")].filter(element => {

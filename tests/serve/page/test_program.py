@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,8 @@ def test_a_query_that_never_ends_is_stopped_from_the_page(new_tab: NewTab, tmp_p
         page = tab.open()
         page.get_by_label("Query").fill("count(X)")
         page.get_by_role("button", name="Ask").click()
+        # How far it has come: goals and depth, as the search counts them.
+        expect(page.locator("#progress")).to_have_text(re.compile(r"[\d,]+ goals?, depth \d+ · "))
         page.get_by_role("button", name="Stop").click()
         expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
         expect(page.get_by_role("button", name="Ask")).to_be_visible()

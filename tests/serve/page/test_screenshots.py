@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from serve.page.browsing import ROOT, NewTab, Tab
+from serve.page.browsing import ROOT, NewTab, Tab, server
+from serve.page.large_graphs import QUERIES
 
 QUERY = "uncle(X, cora_hollis)"
 LEFT, RIGHT = "uncle(abel_hollis,cora_hollis)", "uncle(klaus_ashgrove,cora_hollis)"
@@ -56,6 +57,9 @@ def test_pictures_of_a_run(new_tab: NewTab, run_url: str, folder: Path) -> None:
     page = tab.open("compare", left=LEFT, right=RIGHT, q=QUERY)
     expect(page.locator(".side")).to_have_count(2)
     take(page, folder, "explorer-compare", 900)
+    tab.open("supports", fact="father(klaus_hollis,cora_hollis)", of=LEFT)
+    expect(page.locator(".supported li").first).to_be_visible()
+    take(page, folder, "explorer-supports", 560)
     tab.open("step", q=LEFT, path="1")
     expect(page.locator(".way li")).to_have_count(2)
     take(page, folder, "explorer-step", 560)
@@ -94,6 +98,28 @@ def test_pictures_of_a_program(new_tab: NewTab, program_url: str, folder: Path) 
     expect(page.locator(".goals")).to_be_visible()
     take(page, folder, "explorer-goals", 860)
     tab.check()
+
+
+def test_picture_of_a_sum(new_tab: NewTab, sums_url: str, folder: Path) -> None:
+    tab = new_tab(sums_url)
+    page = tab.open("ask", q="add(test(1..0), test(3..2), Z, 0)")
+    expect(page.locator(".detail .tree")).to_be_visible()
+    take(page, folder, "explorer-sums", 640)
+    tab.check()
+
+
+def test_picture_of_many_goals(new_tab: NewTab, tmp_path: Path, folder: Path) -> None:
+    text, query = QUERIES["wide"]
+    program = tmp_path / "halls.pl"
+    program.write_text(text, encoding="utf-8")
+    with server(program) as url:
+        tab = new_tab(url)
+        page = tab.open("graph", q=query)
+        page.get_by_role("list", name="Leads to").get_by_role("button").first.click()
+        expect(page.locator(".edge.near")).not_to_have_count(0)
+        page.evaluate("scrollTo(0, 0)")
+        take(page, folder, "explorer-many-goals", 900)
+        tab.check()
 
 
 def test_the_page_shows_pictures_that_are_there() -> None:

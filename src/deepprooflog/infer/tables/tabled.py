@@ -29,6 +29,7 @@ from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Clause, Frame, instantiate
 from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
+from deepprooflog.logic.limits.counts import counts_here
 from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.limits.watch import current
 from deepprooflog.logic.program import Program
@@ -85,6 +86,7 @@ class Tabulation:
         self.interner = interner
         self.budget = (budget or Budget()).start()
         self.watch = current()
+        self.counts = counts_here()
         self.system = System()
         self.calls = CallGraph(program, [])
         # Productions and steps before the call that is being entered, while one is.
@@ -155,6 +157,8 @@ class Tabulation:
         return Tabled(self.system, self.tables[0].answers, self.calls, self.stopped)
 
     def _limit(self) -> str | None:
+        if self.counts is not None:
+            self.counts.update(calls=len(self.tables), items=len(self.items))
         limit = self.budget.max_goals
         if limit is not None and len(self.items) > limit:
             return "max_goals"

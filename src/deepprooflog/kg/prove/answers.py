@@ -24,6 +24,7 @@ from deepprooflog.kg.prove.labels import iris_in, labels_in, with_labels
 from deepprooflog.kg.prove.proofs import ProofSearch
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.question import TripleQuestion
+from deepprooflog.logic.limits.counts import note
 from deepprooflog.logic.query import Query
 from deepprooflog.proof.render.jsonld import ProvenanceRecord, exact_number
 from deepprooflog.proof.tree import Proof
@@ -274,14 +275,16 @@ def scored(
     """The most probable of some triples with their proofs."""
     if not len(triples):
         return []
+    note(candidates=len(triples))
     mass, search = prover.weigh_and_search(prover.goals(triples), max_goals)
     order = mass.success.cpu().sort(descending=True, stable=True).indices[:top]
     known = ~unknown(graph, triples)
     prior = (
         None if prover.belief is None else logsigmoid(prover.belief.of_triples(triples)).exp().cpu()
     )
-    result = []
+    result: list[Answer] = []
     for place in order.tolist():
+        note(answers=len(result), answers_of=len(order))
         if float(mass.success[place]) == 0.0 and len(triples) > 1:
             break
         row = triples[place].numpy()

@@ -25,6 +25,7 @@ from deepprooflog.kg.prove.conjunction import (
     cheapest_order,
 )
 from deepprooflog.kg.prove.prover import Prover
+from deepprooflog.logic.limits.counts import note
 from deepprooflog.logic.query import Query
 from deepprooflog.relational.goals import NO_FACT, Goals, variable
 from deepprooflog.relational.layers import Layers
@@ -145,10 +146,11 @@ def _scored(
         masses = [mass]
     else:
         with torch.no_grad():
-            masses = [
-                prover.weigh(prover.explore(goals.select(torch.arange(begin, end))))
-                for begin, end in pairwise([*range(0, len(rows), BATCH), len(rows)])
-            ]
+            masses = []
+            for begin, end in pairwise([*range(0, len(rows), BATCH), len(rows)]):
+                note(candidates=begin, candidates_of=len(rows))
+                part = goals.select(torch.arange(begin, end))
+                masses.append(prover.weigh(prover.explore(part)))
     success, upper, proof = (
         torch.cat([getattr(mass, name) for mass in masses]).cpu()
         for name in ("success", "upper", "proof")

@@ -2,16 +2,20 @@
 
 It reads degrees and profiles from the program itself, so that a view with a fact left out is scored
 as the graph without it. The sparse sweep in `kg/walk/model.py` sums the same weights; this is what
-it is compared with, and what plain engines use.
+it is compared with, and what plain engines use. Where the graph's profiles are at hand (`stored`),
+they are read from there: counting those of all entities in a program takes long.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from deepprooflog.kg.walk.model import WalkModel
+from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.policy import Weights
 from deepprooflog.kg.walk.profile import amounts, presence
 from deepprooflog.kg.walk.program import BEGIN, ENTITY, FACT, STEP, SUITS, WALK, directed_names
@@ -21,17 +25,29 @@ from deepprooflog.score.scorer import Scene, Scorer
 from deepprooflog.syntax.terms import Atom, Struct, Term, Var, deref
 
 
+@dataclass(frozen=True, eq=False)
+class StoredProfiles:
+    """The facts of a graph that are counted, for a program that has all of them and no others."""
+
+    numbers: Mapping[Term, int]  # of entities
+    facts: WalkGraph
+
+    def of(self, entity: Term) -> Float[Tensor, " numbers"]:
+        """How many facts an entity has of each relation and inverse."""
+        return self.facts.profile.counts[self.numbers[entity]]
+
+
 class WalkScorer(Scorer):
     """The weights of a walk model, step by step."""
 
     local = True
 
-    def __init__(self, model: WalkModel) -> None:
+    def __init__(self, model: WalkModel, stored: StoredProfiles | None = None) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.stored = model, stored
 
     def log_weights(self, scene: Scene) -> Float[Tensor, "steps batch"]:
-        reader = _Reader(self.model, scene.graph.program)
+        reader = _Reader(self.model, scene.graph.program, self.stored)
         graph = scene.graph
         found = []
         for edge in scene.steps.tolist():
@@ -45,8 +61,8 @@ class WalkScorer(Scorer):
 class _Reader:
     """The weights of one program's steps, each part of the policy asked once."""
 
-    def __init__(self, model: WalkModel, program: Program) -> None:
-        self.policy, self.program = model.policy, program
+    def __init__(self, model: WalkModel, program: Program, stored: StoredProfiles | None) -> None:
+        self.policy, self.program, self.stored = model.policy, program, stored
         self.number = {name: i for i, name in enumerate(directed_names(model.relations))}
         self.relations = len(model.relations)
         self.weights: Weights = self.policy(torch.arange(2 * self.relations))
@@ -110,14 +126,21 @@ class _Reader:
         assert self.weights.suit is not None
         suit = self.weights.suit[:, query]
         if query not in self.best:
-            terms = [row[0] for row in self.program.predicates[ENTITY].entries.argument_rows()]
-            every = torch.stack([self._profile(term) for term in terms])
-            self.best[query] = (amounts(every) @ suit).amax()
+            self.best[query] = (self._all_amounts() @ suit).amax()
         return amounts(self._profile(entity)[None])[0] @ suit - self.best[query]
+
+    def _all_amounts(self) -> Tensor:
+        """What is counted about each entity."""
+        if self.stored is not None:
+            return self.stored.facts.amounts
+        terms = [row[0] for row in self.program.predicates[ENTITY].entries.argument_rows()]
+        return amounts(torch.stack([self._profile(term) for term in terms]))
 
     def _profile(self, entity: Term) -> Tensor:
         """How many facts the entity has of each relation and inverse."""
         entity = deref(entity)
+        if self.stored is not None:
+            return self.stored.of(entity)
         if entity not in self.profiles:
             names = [Atom(name) for name in self.number][: self.relations]
             calls: list[tuple[Term, ...]] = [(name, entity, Var()) for name in names]

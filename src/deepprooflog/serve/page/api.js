@@ -38,9 +38,12 @@ export const get = (path) => request("GET", path);
 export const post = (path, body) => request("POST", path, body);
 export const remove = (path) => request("DELETE", path);
 
-/** Start a job and wait for its result; `onProgress` hears of it, `signal` stops it. */
-export async function job(path, body, { signal, onProgress } = {}) {
-  const { job: id } = await post(path, body);
+/** Start a job and wait for its result; `onQueued` hears that it was taken, `onProgress` how far it
+ *  is, `signal` stops it. */
+export async function job(path, body, { signal, onQueued, onProgress } = {}) {
+  const reply = await post(path, body);
+  const { job: id } = reply;
+  await onQueued?.(reply);
   const url = `/api/jobs/${encodeURIComponent(id)}`;
   const stop = () => remove(url).catch(() => {});
   if (signal?.aborted) {

@@ -4,7 +4,7 @@ import { el, show } from "./dom.js";
 import { atom, button, chip, problem, splitBar, waiting } from "./parts.js";
 import { proofTree } from "./proof.js";
 import { link } from "./routes.js";
-import { ask } from "./session.js";
+import { ask, byWalks } from "./session.js";
 import { difference, plural, probability, signed } from "./text.js";
 
 const MORE = 12;
@@ -42,7 +42,8 @@ export function answerDetail(root, answer, { was, returnTo } = {}) {
       "p",
       { class: "actions" },
       el("a", { class: "button", href: link("step", { q: answer.triple }) }, "Step through"),
-      el("a", { class: "button", href: link("whynot", { q: answer.triple }) }, "Why not more?"),
+      !byWalks() &&
+        el("a", { class: "button", href: link("whynot", { q: answer.triple }) }, "Why not more?"),
       answer.known &&
         el(
           "a",
@@ -91,11 +92,12 @@ function showProofs(root, answer, proofs) {
         "p",
         { class: "soft" },
         "Nothing but belief speaks for it. ",
-        el(
-          "a",
-          { href: link("whynot", { q: answer.triple }) },
-          "See the nearest derivations that fail",
-        ),
+        !byWalks() &&
+          el(
+            "a",
+            { href: link("whynot", { q: answer.triple }) },
+            "See the nearest derivations that fail",
+          ),
       ),
     );
     return;

@@ -8,7 +8,7 @@ import { combobox, suggestEntity, suggestGoal } from "./combobox.js";
 import { atom, button, empty, problem, term, waiting } from "./parts.js";
 import { readTerm, splitTop } from "./prolog.js";
 import { go, link } from "./routes.js";
-import { ask, before, changed, changeFacts, session } from "./session.js";
+import { ask, before, byWalks, changed, changeFacts, session } from "./session.js";
 import { oneLine, plural, probability, shortened } from "./text.js";
 
 /** The view of facts: `about` an entity, `retract` or `add` a fact at once, effects on query `q`. */
@@ -193,6 +193,12 @@ function factRow(text, place, action, kind = null) {
         { href: link("ask", { q: text }), title: "How probable it is, and its proofs" },
         "Ask",
       ),
+      !byWalks() &&
+        el(
+          "a",
+          { href: link("supports", { fact: text }), title: "Which triples rules conclude from it" },
+          "Supports",
+        ),
       action,
     ),
   );

@@ -1,15 +1,20 @@
-// The goal graph of a query, drawn in layers; it zooms and moves by mouse and by keyboard.
+// The goal graph of a query: the drawing, one goal of it with its steps, and all steps as a list.
 
 import { failure } from "./answers.js";
-import { el, show, svg } from "./dom.js";
-import { layered } from "./layers.js";
-import { button, empty, term, waiting } from "./parts.js";
+import { el, show } from "./dom.js";
+import { picture } from "./goal_picture.js";
+import { button, chip, empty, term, waiting } from "./parts.js";
 import { link } from "./routes.js";
 import { ask } from "./session.js";
-import { oneLine, plural, probability } from "./text.js";
+import { oneLine, plural, probability, shortened, spaced } from "./text.js";
 
 const MOST = 300;
-const READABLE = { width: 1240, height: 620 };
+const KINDS = {
+  query: "the query",
+  true: "a proof ends here",
+  dead: "no step leads on",
+  open: "not explored further",
+};
 
 /** The view of the goal graph of `q`. */
 export async function graphView(root, { q }) {
@@ -31,13 +36,16 @@ export async function graphView(root, { q }) {
     show(root, failure(error, q));
     return;
   }
-  const { element, tools } = picture(graph, q);
+  const chosen = el("section", { class: "chosen-goal", "aria-label": "The chosen goal" });
+  const { element, tools, choose } = picture(graph, q, (id) => {
+    show(chosen, oneGoal(graph, id, choose));
+  });
   show(
     root,
     el(
       "div",
       { class: "list-head" },
-      el("h2", {}, "Goals of ", term(q)),
+      el("h2", {}, "Goals of ", el("code", { class: "term" }, shortened(spaced(oneLine(q)), 160))),
       el(
         "p",
         { class: "meta" },
@@ -47,6 +55,7 @@ export async function graphView(root, { q }) {
     ),
     tools,
     element,
+    chosen,
     asList(graph),
     el(
       "p",
@@ -54,146 +63,64 @@ export async function graphView(root, { q }) {
       el("a", { class: "button", href: link("step", { q }) }, "Step through"),
     ),
   );
+  choose(graph.nodes[0].id, { move: false });
 }
 
-function picture(graph, q) {
-  const { boxes, paths, width, height } = layered(graph, (text) => oneLine(text || "true"));
-  const view = { x: 0, y: 0, width, height };
-  const drawing = svg(
-    "svg",
-    {
-      class: "goals",
-      tabindex: "0",
-      role: "img",
-      "aria-label": `Goal graph of ${oneLine(q).slice(0, 200)}: ${plural(graph.nodes.length, "goal")}. Arrow keys move, plus and minus zoom, 0 shows all.`,
-    },
-    svg(
-      "defs",
+// The goal that was chosen: its whole text, and the steps by which to go on in the drawing.
+function oneGoal(graph, id, choose) {
+  const goals = new Map(graph.nodes.map((node) => [node.id, node]));
+  const node = goals.get(id);
+  const step = (edge, other) =>
+    el(
+      "li",
       {},
-      svg(
-        "marker",
-        {
-          id: "tip",
-          viewBox: "0 0 8 8",
-          refX: 7,
-          refY: 4,
-          markerWidth: 7,
-          markerHeight: 7,
-          orient: "auto",
+      button(
+        [
+          el("span", { class: "number" }, probability(edge.probability)),
+          el("code", { class: "term" }, shortened(goals.get(other).goal || "true", 160)),
+          edge.clause && el("code", { class: "reason" }, shortened(edge.clause, 160)),
+        ],
+        () => {
+          choose(other);
+          document.querySelector(".chosen-goal .goal-now")?.focus({ preventScroll: true });
         },
-        svg("path", { d: "M0 0L8 4L0 8z", class: "tip" }),
+        { class: "goal-step" },
       ),
-    ),
-    paths.map(({ d, x, y, edge, back }) =>
-      svg(
-        "g",
-        { class: back ? "edge back" : "edge" },
-        svg(
-          "path",
-          { d, "marker-end": "url(#tip)" },
-          svg("title", {}, `${probability(edge.probability)}  ${oneLine(edge.clause ?? "")}`),
-        ),
-        edge.probability < 1 &&
-          svg(
-            "text",
-            { x, y, "text-anchor": "middle" },
-            probability(edge.probability).replace(/0+$/u, ""),
-          ),
+    );
+  const steps = (title, edges, other) =>
+    edges.length > 0 &&
+    el(
+      "div",
+      {},
+      el("h3", {}, `${title} `, el("span", { class: "soft" }, plural(edges.length, "step"))),
+      el(
+        "ul",
+        { class: "goal-steps", tabindex: "0", "aria-label": title },
+        edges.map((edge) => step(edge, edge[other])),
       ),
-    ),
-    boxes.map(({ x, y, width: w, height: h, label, node }) =>
-      svg(
-        "g",
-        { class: `goal ${node.kind ?? ""}` },
-        svg("title", {}, oneLine(node.goal || "true").slice(0, 2000)),
-        svg("rect", { x, y, width: w, height: h, rx: 6 }),
-        svg("text", { x: x + w / 2, y: y + h / 2 + 4, "text-anchor": "middle" }, label),
-      ),
-    ),
-  );
-  const box = el("div", { class: "goals-box" }, drawing);
-  const place = () =>
-    drawing.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
-  const whole = () => {
-    Object.assign(view, { x: 0, y: 0, width, height });
-    place();
-  };
-  const zoom = (by, cx = view.x + view.width / 2, cy = view.y + view.height / 2) => {
-    const size = Math.min(Math.max(view.width * by, 120), width * 4) / view.width;
-    view.x = cx - (cx - view.x) * size;
-    view.y = cy - (cy - view.y) * size;
-    view.width *= size;
-    view.height *= size;
-    place();
-  };
-  const pan = (dx, dy) => {
-    view.x += dx * view.width;
-    view.y += dy * view.height;
-    place();
-  };
-  const keys = {
-    ArrowLeft: () => pan(-0.1, 0),
-    ArrowRight: () => pan(0.1, 0),
-    ArrowUp: () => pan(0, -0.1),
-    ArrowDown: () => pan(0, 0.1),
-    "+": () => zoom(0.8),
-    "=": () => zoom(0.8),
-    "-": () => zoom(1.25),
-    0: whole,
-  };
-  drawing.addEventListener("keydown", (event) => {
-    if (!(event.key in keys) || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    keys[event.key]();
-  });
-  // The wheel alone scrolls the page; with Control it zooms, as maps do.
-  drawing.addEventListener(
-    "wheel",
-    (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      const rect = drawing.getBoundingClientRect();
-      zoom(
-        event.deltaY > 0 ? 1.1 : 0.9,
-        view.x + ((event.clientX - rect.left) / rect.width) * view.width,
-        view.y + ((event.clientY - rect.top) / rect.height) * view.height,
-      );
-    },
-    { passive: false },
-  );
-  let held = null;
-  drawing.addEventListener("pointerdown", (event) => {
-    held = [event.clientX, event.clientY];
-    drawing.setPointerCapture(event.pointerId);
-  });
-  drawing.addEventListener("pointermove", (event) => {
-    if (!held) return;
-    const rect = drawing.getBoundingClientRect();
-    pan((held[0] - event.clientX) / rect.width, (held[1] - event.clientY) / rect.height);
-    held = [event.clientX, event.clientY];
-  });
-  for (const name of ["pointerup", "pointercancel"])
-    drawing.addEventListener(name, () => {
-      held = null;
-    });
-  // A graph too large to be read as a whole is first shown from the query on, in its own size.
-  if (width > 1.3 * READABLE.width || height > 1.3 * READABLE.height) {
-    Object.assign(view, READABLE, {
-      x: boxes[0].x + boxes[0].width / 2 - READABLE.width / 2,
-      y: 0,
-    });
-  }
-  place();
-  return {
-    element: box,
-    tools: el(
+    );
+  return [
+    el(
       "p",
-      { class: "actions" },
-      button("+", () => zoom(0.8), { "aria-label": "Zoom in" }),
-      button("−", () => zoom(1.25), { "aria-label": "Zoom out" }),
-      button("Show all", whole),
+      { class: "goal-now", role: "status", tabindex: "-1" },
+      term(node.goal || "true"),
+      KINDS[node.kind] && [" ", chip(KINDS[node.kind], node.kind === "true" ? "known" : "")],
     ),
-  };
+    el(
+      "div",
+      { class: "two even" },
+      steps(
+        "Comes from",
+        graph.edges.filter((edge) => edge.to === id),
+        "from",
+      ),
+      steps(
+        "Leads to",
+        graph.edges.filter((edge) => edge.from === id),
+        "to",
+      ),
+    ),
+  ];
 }
 
 // The same goals as text, for those who do not see the drawing.

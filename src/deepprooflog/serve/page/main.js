@@ -9,10 +9,13 @@ import { factsView } from "./facts.js";
 import { graphView } from "./goal_graph.js";
 import { problem } from "./parts.js";
 import { programView } from "./program.js";
+import { watchServer } from "./presence.js";
 import { go, link, route } from "./routes.js";
 import { runView } from "./run.js";
-import { busy, open, session, stop } from "./session.js";
+import { busy, byWalks, open, session, stop } from "./session.js";
 import { stepView } from "./step.js";
+import { sumsView } from "./sums.js";
+import { supportsView } from "./supports.js";
 import { shortened } from "./text.js";
 import { whyNotView } from "./why_not.js";
 
@@ -22,7 +25,19 @@ const VIEWS = {
     whynot: [whyNotView, "Why not"],
     compare: [compareView, null],
     step: [stepView, "Step"],
+    supports: [supportsView, null],
     facts: [factsView, "Facts"],
+    run: [runView, "Run"],
+  },
+  walks: {
+    ask: [answersView, "Answers"],
+    compare: [compareView, null],
+    step: [stepView, "Step"],
+    facts: [factsView, "Facts"],
+    run: [runView, "Run"],
+  },
+  sums: {
+    ask: [sumsView, "Answers"],
     run: [runView, "Run"],
   },
   program: {
@@ -33,6 +48,8 @@ const VIEWS = {
   },
 };
 
+// A run of sums has views of its own, one of walks fewer than one with rules.
+const views = () => VIEWS[session.sums ? "sums" : byWalks() ? "walks" : session.kind];
 const byId = (id) => document.getElementById(id);
 const THEMES = ["auto", "light", "dark"];
 let sequence = 0;
@@ -40,7 +57,7 @@ let shownBefore = false;
 
 // The links stay the same elements, so that the keyboard does not lose its place.
 function tabs(view, q) {
-  const rows = Object.entries(VIEWS[session.kind]).filter(([, [, name]]) => name);
+  const rows = Object.entries(views()).filter(([, [, name]]) => name);
   if (!byId("tabs").childElementCount) {
     show(
       byId("tabs"),
@@ -56,8 +73,8 @@ function tabs(view, q) {
 
 async function render() {
   const { view, parameters } = route();
-  const views = VIEWS[session.kind];
-  const name = view in views ? view : "ask";
+  const known = views();
+  const name = view in known ? view : "ask";
   const input = byId("query");
   if (parameters.q !== undefined && parameters.q !== input.value) input.value = parameters.q;
   if (name !== "ask") stop();
@@ -72,7 +89,7 @@ async function render() {
   main.style.minHeight = `${main.offsetHeight}px`; // while it is empty, the page must not scroll up
   main.replaceChildren(root);
   try {
-    await views[name][0](root, parameters);
+    await known[name][0](root, parameters);
   } catch (error) {
     if (mine === sequence) show(root, problem(error));
     if (!("hint" in error)) throw error;
@@ -144,6 +161,7 @@ async function start() {
     `${session.kind === "run" ? "run" : "program"} ${shortened(session.name, 80)}`;
   byId("query").placeholder =
     session.kind === "run" ? "uncle(X, cora_hollis)" : "a goal, such as s(X)";
+  if (session.sums) byId("query").placeholder = session.sums.examples[0] ?? "";
   if (session.kind === "run" && session.graph?.relations?.length) {
     byId("query").placeholder = `${session.graph.relations[0]}(X, Y)`;
   }
@@ -152,6 +170,7 @@ async function start() {
   byId("query").disabled = false;
   byId("send").disabled = false;
   await render();
+  watchServer(byId("presence"), render);
 }
 
 start();

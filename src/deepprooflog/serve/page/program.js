@@ -10,6 +10,10 @@ import { ask, changeProgram, session } from "./session.js";
 import { plural, probability, seconds, shortened } from "./text.js";
 
 let text = null; // as it stands in the editor, also while it has errors
+window.addEventListener("elsewhere", () => {
+  text = null; // another tab's text is the session's
+  wrong = [];
+});
 let wrong = [];
 
 /** The view of a program, asked `q`; `open` shows the proof of one answer. */

@@ -52,6 +52,12 @@ export function readTerm(source) {
   return { text };
 }
 
+/** The triple that an atom fact(r, a, b) of a walk stands for; null for any other atom. */
+export function walkedTriple(source) {
+  const { name, args } = readTerm(source);
+  return name === "fact" && args?.length === 3 ? `${args[0]}(${args[1]},${args[2]})` : null;
+}
+
 function closes(text, open) {
   let depth = 0;
   for (let at = open; at < text.length; at += 1) {

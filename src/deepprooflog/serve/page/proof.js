@@ -2,8 +2,9 @@
 
 import { el, show } from "./dom.js";
 import { atom, bar, button, chip, term } from "./parts.js";
-import { substitution } from "./prolog.js";
+import { substitution, walkedTriple } from "./prolog.js";
 import { link } from "./routes.js";
+import { byWalks } from "./session.js";
 import { oneLine, plural, probability, spaced } from "./text.js";
 
 const UNFOLDED = 200; // a proof of more steps opens with its first levels only
@@ -74,7 +75,7 @@ export function proofTree(proof, { linked = false, onPlace = null, name = "Proof
     step.row.setAttribute("aria-selected", String(step === opened));
     step.row.tabIndex = step === focused ? 0 : -1;
     const card = step.row.querySelector(":scope > .card");
-    if (step === opened && !card) step.row.append(stepCard(step, linked));
+    if (step === opened && !card) step.row.append(stepCard(step, steps[0], linked));
     else if (step !== opened) card?.remove();
   }
 
@@ -212,12 +213,15 @@ function repeats(step) {
 }
 
 // The whole of a step: what its row has no room for.
-function stepCard(step, linked) {
+function stepCard(step, root, linked) {
   const below = step.below.map((one) => one.atom);
   const clause = ["rule", "fact", "belief"].includes(step.kind) && step.reason ? step.reason : null;
   const bindings = clause ? [...substitution(clause, step.atom, below)] : [];
+  // A walk goes along facts about names; what else its program says is about states and hops.
+  const walks = linked && byWalks();
+  const fact = walks ? walkedTriple(step.atom) : step.kind === "fact" ? step.atom : null;
   const rows = [
-    ["Atom", atom(step.atom, linked)],
+    ["Atom", walks ? (fact ? atom(fact, true) : term(step.atom)) : atom(step.atom, linked)],
     step.reason && [clause ? "Clause" : "By", term(step.reason)],
     bindings.length > 0 && [
       "Substitution",
@@ -240,11 +244,21 @@ function stepCard(step, linked) {
     ],
     step.place && ["Source", el("code", { class: "term" }, oneLine(step.place))],
     linked &&
-      step.kind === "fact" && [
+      fact &&
+      !walks && [
+        "It supports",
+        el(
+          "a",
+          { href: link("supports", { fact, of: root.atom }) },
+          "other answers too: see which",
+        ),
+      ],
+    linked &&
+      fact && [
         "If it were not known",
         el(
           "a",
-          { href: link("facts", { retract: step.atom }) },
+          { href: link("facts", { retract: fact }) },
           "retract it and see the probabilities change",
         ),
       ],

@@ -7,6 +7,7 @@ import { bar, empty, term, waiting } from "./parts.js";
 import { link } from "./routes.js";
 import { figure, plural, shortened } from "./text.js";
 
+const SUMS = ["sum_accuracy", "sum_accuracy_regrouped", "digit_accuracy"];
 const FIRST = ["mrr", "hits@1", "hits@3", "hits@10", "auc_pr"];
 
 /** The view of a run. */
@@ -24,20 +25,21 @@ export async function runView(root) {
 }
 
 function headline(test) {
-  const names = FIRST.filter((name) => typeof test[name] === "number");
+  const names = [...FIRST, ...SUMS].filter((name) => typeof test[name] === "number");
   if (!names.length)
     return empty(
       "Not evaluated yet",
-      el("p", {}, el("code", {}, "dprl evaluate RUN"), " ranks the test triples."),
+      el("p", {}, el("code", {}, "dprl evaluate RUN"), " does it."),
     );
   const how = [
     ["protocol", test.protocol],
     ["test triples", test.queries],
+    ["test sums", test.test_sums],
   ].filter(([, value]) => value !== undefined);
   return el(
     "dl",
     { class: "counts" },
-    names.map((name) => el("div", {}, el("dt", {}, name), el("dd", {}, test[name].toFixed(4)))),
+    names.map((name) => el("div", {}, el("dt", {}, name.replaceAll("_", " ")), el("dd", {}, test[name].toFixed(4)))),
     how.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, figure(value)))),
   );
 }

@@ -33,7 +33,9 @@ from deepprooflog.serve.web.forms import (
     ProgramForm,
     ProgramReply,
     QueryForm,
+    RevisionReply,
     StepsForm,
+    SupportForm,
     WhyNotForm,
 )
 from deepprooflog.serve.web.guard import Guard, Listening
@@ -125,6 +127,10 @@ def _session_routes(app: FastAPI, service: Service) -> None:
     async def session() -> dict[str, Any]:
         return {**service.session(), "version": app.version}
 
+    @app.get("/api/revision", summary="Which state of the session is asked")
+    async def revision() -> RevisionReply:
+        return RevisionReply(revision=service.revision)
+
     @app.get("/api/complete", summary="Names that go on from what is typed")
     async def complete(
         prefix: str = Query("", max_length=20_000), at: int | None = None
@@ -133,14 +139,14 @@ def _session_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/api/facts", summary="The facts that the session has changed")
     async def facts() -> FactsReply:
-        return FactsReply(**service.facts())
+        return FactsReply(**service.facts(), revision=service.revision)
 
     @app.post("/api/facts", summary="Answer as if other facts were known; nothing is learned anew")
     async def change_facts(form: FactsForm) -> FactsReply:
         job = service.consider_facts(form.added, form.removed)
         await _result(job)
         service.adopt(job)
-        return FactsReply(**service.facts())
+        return FactsReply(**service.facts(), revision=service.revision)
 
     @app.get("/api/facts/about", summary="The facts about an entity, with their lines")
     async def facts_about(
@@ -158,16 +164,23 @@ def _session_routes(app: FastAPI, service: Service) -> None:
         try:
             found = await _result(job)
         except FailedJob as error:
-            return ProgramReply.model_validate({"ok": False, "errors": [error.record]})
+            return ProgramReply.model_validate(
+                {"ok": False, "errors": [error.record], "revision": service.revision}
+            )
         service.adopt(job)
-        return ProgramReply(ok=True, errors=[], notes=found.get("notes", []))
+        notes = found.get("notes", [])
+        return ProgramReply(ok=True, errors=[], notes=notes, revision=service.revision)
 
 
 def _ask_routes(app: FastAPI, service: Service) -> None:
+    def queued(name: str, arguments: dict[str, Any], seconds: float | None) -> JobReply:
+        job = service.submit(name, arguments, seconds=seconds)
+        return JobReply(job=job.id, revision=service.revision)
+
     def ask(name: str, form: AskForm) -> JobReply:
         service.check(form.query)
         arguments = form.model_dump(exclude={"seconds"})
-        return JobReply(job=service.submit(name, arguments, seconds=form.seconds).id)
+        return queued(name, arguments, form.seconds)
 
     @app.post("/api/query", summary="The most probable answers, with their proofs")
     async def query(form: QueryForm) -> JobReply:
@@ -181,12 +194,16 @@ def _ask_routes(app: FastAPI, service: Service) -> None:
     async def why_not(form: WhyNotForm) -> JobReply:
         return ask("why_not", form)
 
+    @app.post("/api/supports", summary="The triples that one rule concludes from a fact")
+    async def supports(form: SupportForm) -> JobReply:
+        return ask("supports", form)
+
     @app.post("/api/compare", summary="What makes the difference between two triples")
     async def compare(form: CompareForm) -> JobReply:
         service.check(form.left)
         service.check(form.right)
         arguments = {"left": form.left, "right": form.right}
-        return JobReply(job=service.submit("compare", arguments, seconds=form.seconds).id)
+        return queued("compare", arguments, form.seconds)
 
     @app.post("/api/steps", summary="A derivation step by step, as the policy sees it")
     async def steps(form: StepsForm) -> JobReply:

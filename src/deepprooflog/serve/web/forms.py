@@ -43,6 +43,12 @@ class WhyNotForm(AskForm):
     most: int = Field(5, ge=1, le=100, description="how many failed derivations")
 
 
+class SupportForm(AskForm):
+    """A fact, of which is asked what it supports."""
+
+    most: int = Field(50, ge=1, le=1000, description="how many triples at most")
+
+
 class CompareForm(RequestForm):
     """Two ground triples."""
 
@@ -92,16 +98,26 @@ class ErrorReply(BaseModel):
     error: ErrorRecord
 
 
-class JobReply(BaseModel):
+class RevisionReply(BaseModel):
+    """Which state of the session is asked: another tab may have changed facts or the program."""
+
+    revision: str
+
+
+class JobReply(RevisionReply):
     """A job was queued."""
 
     job: str
 
 
 class JobProgress(BaseModel):
-    """The stage a job is in, and the seconds it has used of those it may use."""
+    """The stage a job is in, how far it has come, the seconds it has used of those it may use."""
 
     stage: str
+    counts: dict[str, int] = Field(
+        description="goals, depth, candidates, …: as far as its search counts; `x_of` is the total",
+        examples=[{"candidates": 512, "candidates_of": 4000, "goals": 18_200, "depth": 3}],
+    )
     seconds: float
     of: float
 
@@ -126,14 +142,14 @@ class CompletionReply(BaseModel):
     more: bool
 
 
-class FactsReply(BaseModel):
+class FactsReply(RevisionReply):
     """The facts in which the session differs from its run."""
 
     added: list[str]
     removed: list[str]
 
 
-class ProgramReply(BaseModel):
+class ProgramReply(RevisionReply):
     """Whether the text is a program; where it is not, the session keeps the one it had."""
 
     ok: bool
