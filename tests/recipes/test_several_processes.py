@@ -215,7 +215,7 @@ def test_the_first_process_alone_writes_and_prints(runs: Path) -> None:
     assert {p.name for p in one.iterdir()} == {p.name for p in two.iterdir()}
     assert [row["step"] for row in history(two)] == [2, 4, 6]
     printed = (runs / "printed").read_text()
-    assert [printed.count(name) for name in ("p_success", "walks alone", "r2n ")] == [2, 1, 1]
+    assert [printed.count(name) for name in ("p_success", "walks alone", "r2n ")] == [3, 1, 1]
 
 
 def test_two_evaluate_as_one(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -317,8 +317,10 @@ def test_what_would_be_done_twice_is_refused(runs: Path, tmp_path: Path) -> None
 
 
 def test_fewer_episodes_than_processes_are_refused(tmp_path: Path) -> None:
-    """In the processes, with no more ado than any other option that cannot be."""
-    given = {**KG, **ROLLOUTS, "ppo.episodes": 1, "prior": "none"}
-    done = torchrun(tmp_path, {"commands": [words("kg", given, tmp_path / "out")]})
-    assert "error: 1 episodes cannot be shared out among 2 processes" in done.stderr
+    """Status 2, one message, and no folder."""
+    out = tmp_path / "out"
+    given = {**KG, **ROLLOUTS, "ppo.episodes": 1}
+    done = torchrun(tmp_path, {"commands": [words("kg", given, out)]})
+    assert done.stderr.count("error: episodes=1 cannot be shared out among 2 processes") == 1
     assert "exitcode  : 2" in done.stderr
+    assert not out.exists()

@@ -47,6 +47,7 @@ from deepprooflog.kg.model import TASK, GraphModel
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.walk.options import WALKS
+from deepprooflog.learn.on_policy import own_episodes
 from deepprooflog.learn.run.card import write_card
 from deepprooflog.learn.run.curves import curves
 from deepprooflog.learn.run.folder import RunFolder, create
@@ -151,6 +152,8 @@ def check_options(
     if not given:
         check_trainable(options)
     find_device(options.device)
+    if options.learner == "ppo":
+        own_episodes(options.ppo)
     theory = theory_of(options, read_sources(options, mining=False) if kept is None else kept)
     if options.prior.from_run and options.prior.kind != NO_PRIOR:
         other_prior(options, theory.graph)

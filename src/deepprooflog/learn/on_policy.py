@@ -105,6 +105,17 @@ QuerySource: TypeAlias = Queries | Callable[[int], Queries]
 """Labelled queries, or those of each iteration: fresh negatives, say."""
 
 
+def own_episodes(settings: OnPolicy) -> int:
+    """How many of the episodes this process plays; that some would play none is refused."""
+    here = processes()
+    if settings.episodes < here.size:
+        raise ModelError(
+            f"episodes={settings.episodes} cannot be shared out among {here.size} processes",
+            hint=f"episodes={here.size}, or fewer processes",
+        )
+    return len(range(settings.episodes)[here.share(settings.episodes)])
+
+
 class Learner:
     """A policy, its optimiser and the episodes under way."""
 
@@ -127,13 +138,7 @@ class Learner:
         self.generator = torch.Generator(device).manual_seed(settings.seed)
         self.state: State | None = None
         self.iteration = 0
-        share = processes().share(settings.episodes)
-        self.episodes = share.stop - share.start
-        if not self.episodes:
-            raise ModelError(
-                f"{settings.episodes} episodes cannot be shared out among {processes().size} "
-                "processes", hint=f"episodes={processes().size}, or fewer processes",
-            )  # fmt: skip
+        self.episodes = own_episodes(settings)
 
     def learn(self, queries: Queries) -> IterationReport:
         """One iteration: a rollout and an update."""
