@@ -3,8 +3,8 @@
     pip install 'deepprooflog[sweep]'
     python optuna_graph.py --study sweep.db --trials 20 --set data=village
 
-The same command once more goes on with the study, or helps a worker that is at it. A trial's value
-is the mean over seeds of the validation MRR of the best weights; no test triple is ranked.
+The same command once more goes on with the study, or helps a worker that has begun it. A trial's
+value is the mean over seeds of the validation MRR of the best weights; no test triple is ranked.
 """
 
 from __future__ import annotations
