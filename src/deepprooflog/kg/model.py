@@ -60,6 +60,7 @@ from deepprooflog.kg.walk.saved import save_walks, walks_path
 from deepprooflog.kg.walk.steps import walk_steps
 from deepprooflog.learn.run.card import write_card
 from deepprooflog.learn.run.folder import create, open_run
+from deepprooflog.learn.run.loop import Learned
 from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.settings import as_tables
 from deepprooflog.logic.limits.budget import Budget
@@ -77,6 +78,7 @@ class GraphModel:
     prover: Prover
     walks: WalkProver | None = None  # they answer in the prover's place where they were learned
     result: Mapping[str, Any] = field(default_factory=dict)  # as result.json has it
+    learned: Learned | None = None  # how its proofs were learned, where that was just now
 
     @property
     def graph(self) -> Graph:
@@ -320,12 +322,13 @@ class GraphModel:
 
     def explain_tests(self, proofs: int) -> list[Answer]:
         """How probable each test triple is, with its proofs."""
-        if self.walks is not None:
-            return [self.explain(self.graph.text(row), proofs) for row in self.queries()]
         here, rows = processes(), self.queries()
+        own = rows[here.share(len(rows))]
+        if self.walks is not None:
+            return here.gathered([self.explain(self.graph.text(row), proofs) for row in own])
         return here.gathered([
             scored(self.prover, self.graph, torch.from_numpy(row[None]), (None, None), 1, proofs)[0]
-            for row in rows[here.share(len(rows))]
+            for row in own
         ])  # fmt: skip
 
     def with_facts(
@@ -342,7 +345,7 @@ class GraphModel:
             belief = as_belief(self.belief.kge, self.belief.calibration, graph)
         return replace(
             self, theory=replace(self.theory, graph=graph), result={},
-            prover=with_graph(self.prover, graph, self.rules, belief).eval(),
+            learned=None, prover=with_graph(self.prover, graph, self.rules, belief).eval(),
             walks=None if self.walks is None else self.walks.about(graph, belief),
         )  # fmt: skip
 

@@ -47,11 +47,12 @@ from deepprooflog.kg.model import TASK, GraphModel
 from deepprooflog.kg.prove.prover import Prover
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.walk.options import WALKS
+from deepprooflog.learn.on_policy import own_episodes
 from deepprooflog.learn.run.card import write_card
 from deepprooflog.learn.run.curves import curves
 from deepprooflog.learn.run.folder import RunFolder, create
 from deepprooflog.learn.run.loop import Learned, Row
-from deepprooflog.learn.run.processes import processes, refuse_several
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.settings import as_tables, build, settings, values_of
 from deepprooflog.learn.run.track import TrackedRun, Tracking, tracked
 
@@ -77,10 +78,12 @@ def train_graph(
     stands for the graph's own, and where it has none for rules that are mined, `"mined"` for these
     in any case, `"none"` for none. Further keywords are the options of `dprl train kg --set help`,
     sections as mappings: `prior={"kind": "rotate", "dimension": 64}`, `exact={"steps": 40}`,
-    `search={"nesting": 1}`. The `prior` may also be a model: an embedding, any module with
-    `score(h, r, t)` of index tensors in the graph's numbers, a PyKEEN pipeline's result or
-    `(model, triples_factory)`; it is calibrated as others are. A `callback` gets each row of
-    history, as a tracker does. With `out`, the model is trained into a folder, as by `dprl train`.
+    `search={"nesting": 1}`, or options by name: `**{"search.nesting": 1}`. The `prior` may also be
+    a model: an embedding, any module with `score(h, r, t)` of index tensors in the graph's numbers,
+    a PyKEEN pipeline's result or `(model, triples_factory)`; it is calibrated as others are. A
+    `callback` gets each row of history, as a tracker does; `GraphModel.learned` has all of them,
+    and the validation of the weights that were kept as `best`. With `out`, the model is trained
+    into a folder, as by `dprl train`; without, no test triple is ranked.
 
     >>> family = [("ann", "mother", "bob"), ("bob", "father", "cy"), ("cy", "father", "dee")] * 2
     >>> rules = "gran(X, Y) :- mother(X, Z), father(Z, Y)."
@@ -149,8 +152,8 @@ def check_options(
     if not given:
         check_trainable(options)
     find_device(options.device)
-    if options.learner in (WALKS, "ppo"):
-        refuse_several(f"learner={options.learner}", "learner=exact, or no torchrun")
+    if options.learner == "ppo":
+        own_episodes(options.ppo)
     theory = theory_of(options, read_sources(options, mining=False) if kept is None else kept)
     if options.prior.from_run and options.prior.kind != NO_PRIOR:
         other_prior(options, theory.graph)
@@ -199,8 +202,6 @@ def train_model(
             walks, learned = learn_walks(options, theory.graph, belief, run, progress, on_row)
         else:
             learner, size = choose_learner(options, prover, theory)
-            if learner == "ppo":
-                refuse_several("learner=ppo", "learner=exact, or no torchrun")
             if progress and learner != "none":
                 print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
             learned = learn_policy(options, theory, prover, learner, run, progress, on_row)
@@ -208,7 +209,7 @@ def train_model(
             chosen |= {} if shift is None else {SHIFT: shift.to_dict()}
             if run is not None:
                 save_policy(run.path, prover.policy)
-        model = GraphModel(options, kept, theory, prover.eval(), walks)
+        model = GraphModel(options, kept, theory, prover.eval(), walks, learned=learned)
         if run is None:
             return model
         about = {

@@ -2,15 +2,19 @@
 
 A learner can be stopped after any iteration and resumed from its `state_dict`: the episodes under
 way, the optimiser and the random numbers are in it, so that nothing is lost.
+
+Of several processes each plays its share of the episodes, by random numbers of its own, and updates
+sum over all of them; a state has the episodes of all, of which any number of processes take theirs.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,6 +22,7 @@ from deepprooflog.errors import ModelError
 from deepprooflog.learn.rollout import Rollout, Tally, collect, collect_whole
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.options import MOST, CheckedOptions, option
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.mdp.environment import Environment, Queries, State, reset
 from deepprooflog.mdp.memory import Memory
 from deepprooflog.mdp.policy import Policy
@@ -100,6 +105,17 @@ QuerySource: TypeAlias = Queries | Callable[[int], Queries]
 """Labelled queries, or those of each iteration: fresh negatives, say."""
 
 
+def own_episodes(settings: OnPolicy) -> int:
+    """How many of the episodes this process plays; that some would play none is refused."""
+    here = processes()
+    if settings.episodes < here.size:
+        raise ModelError(
+            f"episodes={settings.episodes} cannot be shared out among {here.size} processes",
+            hint=f"episodes={here.size}, or fewer processes",
+        )
+    return len(range(settings.episodes)[here.share(settings.episodes)])
+
+
 class Learner:
     """A policy, its optimiser and the episodes under way."""
 
@@ -122,27 +138,30 @@ class Learner:
         self.generator = torch.Generator(device).manual_seed(settings.seed)
         self.state: State | None = None
         self.iteration = 0
+        self.episodes = own_episodes(settings)
 
     def learn(self, queries: Queries) -> IterationReport:
         """One iteration: a rollout and an update."""
         if not len(queries):
             raise ModelError("there is no query to learn from")
         began = time.perf_counter()
+        here = processes()
+        if here.several:
+            self.generator.manual_seed(here.own_seed(self.settings.seed, self.iteration))
         rollout = self._rollout(queries)
         between = time.perf_counter()
         weight = self.settings.entropy_at(self.iteration)
         losses = self.update(self, rollout, weight)
         ended = time.perf_counter()
         self.iteration += 1
-        return IterationReport(
-            self.iteration, rollout.tally, losses, between - began, ended - between
-        )
+        tally = _of_all(rollout.tally)
+        return IterationReport(self.iteration, tally, losses, between - began, ended - between)
 
     def _rollout(self, queries: Queries) -> Rollout:
         settings = self.settings
         device = self.generator.device
         if self.whole or self.state is None:
-            count = (settings.episodes,)
+            count = (self.episodes,)
             drawn = torch.randint(len(queries), count, generator=self.generator, device=device)
         if self.whole:
             args = self.environment, self.policy, queries, drawn, self.generator
@@ -161,20 +180,26 @@ class Learner:
         return rollout
 
     def descend(self, loss: Tensor) -> None:
-        """A step down the gradient of a loss, scaled down where it is too long."""
+        """A step down the gradient of a loss, scaled down where it is too long.
+
+        Of several processes each has its part of the loss, to which their parts add up.
+        """
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        here = processes()
+        if loss.requires_grad or not here.several:  # a process may have no part
+            loss.backward()  # type: ignore[no-untyped-call]
+        here.sum_gradients(list(self.policy.parameters()), 0.0)
         nn.utils.clip_grad_norm_(self.policy.parameters(), self.settings.max_grad_norm)
         self.optimizer.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the next iteration depends on."""
+        """Everything that the next iteration depends on; all processes ask for it together."""
         return {
             "policy": self.policy.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "generator": self.generator.get_state(),
             "iteration": self.iteration,
-            "episodes": None if self.state is None else _packed(self.state),
+            "episodes": None if self.state is None else self._all_episodes(self.state),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -184,7 +209,18 @@ class Learner:
         checkpoint.restore_optimizer(self.optimizer, state["optimizer"])
         self.generator.set_state(state["generator"].cpu())
         self.iteration = state["iteration"]
-        self.state = None if state["episodes"] is None else _unpacked(state["episodes"])
+        self.state = None
+        if state["episodes"] is not None:
+            every = _unpacked(state["episodes"], self.generator.device)
+            self.state = every.select(torch.arange(len(every))[processes().share(len(every))])
+
+    def _all_episodes(self, state: State) -> dict[str, Any]:
+        """The episodes under way in all processes, as a checkpoint has them."""
+        if not processes().several:
+            return _packed(state)
+        cpu = torch.device("cpu")
+        parts = processes().gathered([_packed(_unpacked(_packed(state), cpu))])
+        return _packed(State.cat([_unpacked(part, cpu) for part in parts]))
 
 
 def train(
@@ -202,6 +238,16 @@ def train(
     return reports
 
 
+def _of_all(own: Tally) -> Tally:
+    """How the episodes of all processes fared."""
+    if not processes().several:
+        return own
+    counts = {name: value for name, value in asdict(own).items() if name != "reward"}
+    sums = processes().sum(np.array([*counts.values(), own.reward * own.episodes])).tolist()
+    found = {name: round(value) for name, value in zip(counts, sums[:-1], strict=True)}
+    return Tally(**found, reward=sums[-1] / max(found["episodes"], 1))
+
+
 def _packed(state: State) -> dict[str, Any]:
     memory = state.memory
     return {
@@ -211,13 +257,16 @@ def _packed(state: State) -> dict[str, Any]:
     }
 
 
-def _unpacked(packed: dict[str, Any]) -> State:
-    memory = None if packed["memory"] is None else Memory(*packed["memory"])
-    label, depth, query, over = packed["rest"]
+def _unpacked(packed: dict[str, Any], device: torch.device) -> State:
+    memory = None
+    if packed["memory"] is not None:
+        memory = Memory(*(t.to(device) for t in packed["memory"]))
+    label, depth, query, over = (t.to(device) for t in packed["rest"])
     if memory is not None:
         shapes = [tuple(t.shape) for t in (memory.hash, memory.atoms, memory.answer)]
         if [len(s) for s in shapes] != [2, 4, 3] or len({s[:2] for s in shapes}) != 1:
             raise ValueError("the memory of the episodes has another shape")
         if shapes[0][0] != len(depth):
             raise ValueError("the memory is one of another number of episodes")
-    return State(Goals(*packed["goals"]), label, depth, query, over, memory)
+    goals = Goals(*(t.to(device) for t in packed["goals"]))
+    return State(goals, label, depth, query, over, memory)

@@ -5,15 +5,19 @@
 
 A_t by generalised advantage estimation, R_t = A_t + V_old(G_t). A rollout is used for a few epochs
 of minibatches; they end early once the policy has moved too far from the one that was rolled out.
+
+Of several processes each has a part of every minibatch. Means, deviations and gradients are those
+of the whole, so that all of them step alike and end alike.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -30,6 +34,7 @@ from deepprooflog.learn.on_policy import (
 )
 from deepprooflog.learn.rollout import Rollout
 from deepprooflog.learn.run.options import MOST, option
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.mdp.environment import Environment
 from deepprooflog.mdp.policy import Policy, entropy, log_prob
 
@@ -107,10 +112,11 @@ def update(learner: Learner, rollout: Rollout, entropy_weight: float) -> Losses:
     stopped = False
     for _ in range(settings.epochs):
         order = torch.randperm(len(taken), generator=learner.generator, device=taken.device)
-        for part in torch.split(order, settings.minibatch):
+        for part in _minibatches(order, settings.minibatch):
             loss, numbers = _loss(
                 learner.policy, rollout, settings, entropy_weight, taken[part], advantage, returns
             )
+            numbers = _summed(numbers)
             seen.append(numbers)
             if settings.target_kl is not None and float(numbers[3]) > settings.target_kl:
                 stopped = True
@@ -135,6 +141,32 @@ def update(learner: Learner, rollout: Rollout, entropy_weight: float) -> Losses:
     )
 
 
+def _minibatches(order: Int[Tensor, " steps"], size: int) -> Sequence[Int[Tensor, " _some"]]:
+    """Steps in an order, so many at a time; of several processes each has a part of every one."""
+    here = processes()
+    if not here.several:
+        found: Sequence[Tensor] = torch.split(order, size)
+        return found
+    count = -(-int(here.sum(np.array([len(order)]))[0]) // size)
+    return torch.tensor_split(order, count)
+
+
+def _summed(values: Float[Tensor, " numbers"]) -> Float[Tensor, " numbers"]:
+    """Sums over processes."""
+    if not processes().several:
+        return values
+    return torch.from_numpy(processes().sum(values.double().cpu().numpy())).to(values)
+
+
+def _standard(values: Float[Tensor, " steps"], whole: int) -> Float[Tensor, " steps"]:
+    """Values of a minibatch with mean 0 and deviation 1, over the parts of all processes."""
+    if not processes().several:
+        return (values - values.mean()) / (values.std() + SMALL)
+    centred = values - _summed(values.sum()[None]) / whole
+    deviation = (_summed(centred.square().sum()[None]) / (whole - 1)).sqrt()
+    return centred / (deviation + SMALL)
+
+
 def _loss(
     policy: Policy,
     rollout: Rollout,
@@ -144,13 +176,20 @@ def _loss(
     advantage: Float[Tensor, " all"],
     returns: Float[Tensor, " all"],
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "5"]]:
-    """−L of a minibatch, and its terms: policy, value, entropy, divergence, share clipped."""
+    """−L of a minibatch, and its terms: policy, value, entropy, divergence, share clipped.
+
+    Of several processes, what this one's part adds to each of them.
+    """
+    whole = int(_summed(advantage.new_tensor([len(which)]))[0])
+    gain = advantage[which]
+    if settings.normalize and whole > 1:
+        gain = _standard(gain, whole)
+    if not len(which):
+        return gain.sum(), gain.new_zeros(5)
+    share = len(which) / whole
     choices = rollout.choices.select(which)
     log = choices.score(policy)
     log_ratio = (log_prob(log, choices.chosen) - rollout.log_prob.flatten()[which]).float()
-    gain = advantage[which]
-    if settings.normalize and len(gain) > 1:
-        gain = (gain - gain.mean()) / (gain.std() + SMALL)
     of_policy = -clipped_objective(log_ratio, gain, settings.clip).mean()
     old = rollout.value.flatten()[which]
     of_value = value_loss(policy.value(choices.goals), old, returns[which], settings.value_clip)
@@ -159,7 +198,7 @@ def _loss(
     with torch.no_grad():
         clipped = ((log_ratio.exp() - 1).abs() > settings.clip).float().mean()
         terms = [of_policy, of_value, spread, divergence(log_ratio), clipped]
-        return loss, torch.stack([t.detach() for t in terms])
+    return share * loss, share * torch.stack([t.detach() for t in terms])
 
 
 # -- a run -----------------------------------------------------------------------------------------

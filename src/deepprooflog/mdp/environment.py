@@ -10,7 +10,7 @@ one action, to go on, and its network decides whether that succeeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -82,6 +82,24 @@ class State:
 
     def __len__(self) -> int:
         return len(self.goals)
+
+    def select(self, index: Int[Tensor, " chosen"]) -> State:
+        """Some of the episodes."""
+        return State(
+            self.goals.select(index), self.label[index], self.depth[index], self.query[index],
+            self.over[index], None if self.memory is None else self.memory.select(index),
+        )  # fmt: skip
+
+    @staticmethod
+    def cat(parts: Sequence[State]) -> State:
+        """The episodes of one environment one after another."""
+        memories = [p.memory for p in parts if p.memory is not None]
+        return State(
+            Goals.cat([p.goals for p in parts]),
+            torch.cat([p.label for p in parts]), torch.cat([p.depth for p in parts]),
+            torch.cat([p.query for p in parts]), torch.cat([p.over for p in parts]),
+            Memory.cat(memories) if memories else None,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ a hash are still told apart.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -23,6 +24,21 @@ class Memory:
     hash: Int[Tensor, "episodes depths"]
     atoms: Int[Tensor, "episodes depths atoms width"]
     answer: Int[Tensor, "episodes depths answers"]
+
+    def select(self, index: Int[Tensor, " chosen"]) -> Memory:
+        """The memory of some of the episodes."""
+        return Memory(self.hash[index], self.atoms[index], self.answer[index])
+
+    @staticmethod
+    def cat(parts: Sequence[Memory]) -> Memory:
+        """Memories with room for as many goals one after another, padded to the widest."""
+        atoms = max(p.atoms.shape[2] for p in parts)
+        answers = max(p.answer.shape[2] for p in parts)
+        return Memory(
+            torch.cat([p.hash for p in parts]),
+            torch.cat([_widened(p.atoms, atoms) for p in parts]),
+            torch.cat([_lengthened(p.answer, answers) for p in parts]),
+        )
 
 
 def blank(goals: Goals, depths: int) -> Memory:

@@ -79,10 +79,12 @@ def evaluate(run: RunFolder, asked: EvaluateOptions) -> tuple[dict[str, Any], Se
     model = open_graph_model(run, device=asked.device, data=asked.data, ranked=ranked)
     here, hint = processes(), "the same folder on every machine"
     if here.several:
-        if model.walks is not None or asked.reading not in (None, POLICY):
-            refuse_several("the evaluation of walks and of readings", "no torchrun")
+        if asked.reading not in (None, POLICY):
+            refuse_several("the reading of rules", "no torchrun")
         here.agree("graph or rules", replace(model.kept, graph=model.graph).digest(), hint)
         here.agree_on_weights(model.prover, hint)
+        if model.walks is not None:
+            here.agree_on_weights(model.walks.model, hint)
     protocol = cast("Protocol | None", asked.protocol)
     figures = model.evaluate(
         protocol, asked.negatives, reading=asked.reading or POLICY,

@@ -16,6 +16,7 @@ from deepprooflog.kg.data.triples import SIDES
 from deepprooflog.kg.evaluation.evaluate import Ranker
 from deepprooflog.kg.evaluation.ranking import Ranked, Ranking
 from deepprooflog.kg.kge.negatives import corruptions, other_candidates
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.progress import Progress
 
 KEPT = 1 << 26
@@ -33,7 +34,8 @@ def rank_lists(
 ) -> list[Ranking]:
     """Rank triples by each of the scorers, as `rank` does, by one score of each list.
 
-    A triple's score may differ between the question for its head and that for its tail.
+    A triple's score may differ between the question for its head and that for its tail. Of several
+    processes each takes some batches; all of them get every rank.
 
     >>> from deepprooflog.kg.data.triples import graph_of
     >>> graph = graph_of([("a", "r", "b"), ("b", "r", "c")], test=[("c", "r", "a")])
@@ -51,7 +53,7 @@ def rank_lists(
     lists.bar.close()
     seconds, sides = time.perf_counter() - began, ranker.candidates.sides
     asked = ranker.negatives if ranker.chosen == "sampled" else None
-    short = sum(lists.fewer.values())
+    short = int(processes().sum(np.array([sum(lists.fewer.values())]))[0])
     query = np.tile(np.arange(len(queries)), len(sides))
     side = np.repeat([SIDES.index(one) for one in sides], len(queries))
     parts = [
@@ -81,7 +83,8 @@ class _Lists:
         self.ranker, self.scores, self.queries, self.scorers = ranker, scores, queries, scorers
         self.sides = ranker.candidates.sides
         starts = range(0, len(queries), batch)
-        self.parts = [(side, slice(b, b + batch)) for side in self.sides for b in starts]
+        parts = [(side, slice(b, b + batch)) for side in self.sides for b in starts]
+        self.parts = [part for number, part in enumerate(parts) if processes().takes(number)]
         total = len(self.sides) * len(queries) * len(ranker.graph.entities) * scorers
         self.kept: dict[tuple[Side, int], tuple[Tensor, Tensor]] | None = (
             {} if total <= KEPT else None
@@ -101,6 +104,7 @@ class _Lists:
             size = allowed.sum(1).expand_as(better)
             for number, values in enumerate((own[..., 0], better, equal, size)):
                 found[number, :, self.sides.index(side), part] = values.double().cpu().numpy()
+        found = processes().sum(found)
         return found[0], found[1:].astype(np.int64)
 
     def reaching(
@@ -121,7 +125,8 @@ class _Lists:
                 reached[s][self.sides.index(side)] += counts.cpu().numpy()
         result = []
         for s, ends in enumerate(thresholds):
-            at_least = np.cumsum(reached[s][:, ::-1], axis=1)[:, ::-1][:, 1:]
+            every = processes().sum(reached[s])
+            at_least = np.cumsum(every[:, ::-1], axis=1)[:, ::-1][:, 1:]
             at = np.searchsorted(ends, own[s])
             result.append((np.take_along_axis(at_least, at, axis=1), at_least.sum(0)[at]))
         return result

@@ -45,6 +45,7 @@ from deepprooflog.kg.readings.table import ASKED, rule_rows
 from deepprooflog.kg.training import kept_sources, tell_rows, tracked_run, write_result
 from deepprooflog.kg.walk.queries import some_rows
 from deepprooflog.learn.run.folder import RunFolder, open_run
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.progress import Progress
 from deepprooflog.learn.run.settings import build, settings
 from deepprooflog.learn.run.track import tracked
@@ -97,10 +98,11 @@ class GroundedModel:
         )  # fmt: skip
         self.reasoner.groundings = 0
         ranking = ranker.rank(self.score, queries, BATCH)
+        groundings = int(processes().sum(np.array([self.reasoner.groundings]))[0])
         beside = {"belief": self.reasoner.belief, "prior": self.prior}
         return Figures({
             **figures(ranking), "system": self.options.system.kind,
-            "among": self.options.candidates or None, "groundings": self.reasoner.groundings,
+            "among": self.options.candidates or None, "groundings": groundings,
             **{name: figures(ranker.rank(BeliefScore(own, len(self.graph.entities)), queries))
                for name, own in beside.items()},
         })  # fmt: skip

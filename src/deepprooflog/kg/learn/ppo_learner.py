@@ -37,6 +37,7 @@ from deepprooflog.learn.rollout import Tally
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.curves import Scalars
 from deepprooflog.learn.run.loop import Learned, Loop, Row, Trainer
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.progress import Progress
 from deepprooflog.mdp.environment import Environment, Queries
 from deepprooflog.mdp.policy import Policy, process_of
@@ -67,6 +68,7 @@ def train_ppo(
         raise DataError("there are no triples to learn from")
     with seeded(options.seed, prover.device), ExitStack() as stack:
         trainer = PpoTrainer(prover, graph, positives, options, candidates)
+        processes().align(trainer.learner.policy)
         loop = ppo_loop(trainer, validate, path)
         loop.resume()
         if scalars is not None:
@@ -141,6 +143,8 @@ def policy_of(prover: Prover) -> Policy:
 
 class PpoTrainer(Trainer):
     """Iterations of PPO on the labelled queries of a graph."""
+
+    gathers = True
 
     def __init__(
         self,

@@ -1,4 +1,7 @@
-"""Full filtered ranking by open queries: one sweep scores all tails of a query."""
+"""Full filtered ranking by open queries: one sweep scores all tails of a query.
+
+Of several processes each sweeps for its share of the queries; all of them get every rank.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from deepprooflog.kg.data.triples import SPLITS, Graph, SplitName
 from deepprooflog.kg.evaluation.metrics import Ties, means, ranks
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.queries import WalkQueries
+from deepprooflog.learn.run.processes import processes
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +63,19 @@ def rank_open(
     queries = WalkQueries.of(
         graph, model.relations, graph.test if triples is None else triples, known
     )
-    better, equal, done = [], [], 0
-    for part in queries.batches(batch, facts.profile.counts.device):
+    here, done = processes(), 0
+    counted = np.zeros((2, len(queries)), dtype=np.int64)
+    own_share = here.share(len(queries))
+    for begin in range(own_share.start, own_share.stop, batch):
+        rows = slice(begin, min(begin + batch, own_share.stop))
+        part = queries.batch(rows, facts.profile.counts.device)
         score, _ = model.by_entity(facts, part.head, part.relation)
         own = score.gather(0, part.tail[None])
         score[part.known_tail, part.known_query] = -torch.inf
-        better.append((score > own).sum(0))
-        equal.append((score == own).sum(0) - 1)
+        ahead = torch.stack([(score > own).sum(0), (score == own).sum(0) - 1])
+        counted[:, rows] = ahead.cpu().numpy()
         done += len(part.head)
         if shown is not None:
-            shown(done, len(queries))
-    arrays = [torch.cat(x).cpu().numpy() for x in (better, equal)]
-    return OpenRanking(arrays[0], arrays[1], time.perf_counter() - began)
+            shown(done, own_share.stop - own_share.start)
+    better, equal = here.sum(counted)
+    return OpenRanking(better, equal, time.perf_counter() - began)

@@ -7,6 +7,8 @@ Each step hides a share of all facts besides, as the held-out triples are hidden
 asked: otherwise the entities of the fact left out would be the only ones that something is missing
 of, and give themselves away.
 The validation triples are ranked in full at intervals, and the best weights are kept.
+
+Of several processes each takes its share of a step's queries; the facts hidden are the same in all.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from deepprooflog.kg.walk.rank import rank_open
 from deepprooflog.learn.run import checkpoint
 from deepprooflog.learn.run.descent import Descent, rate
 from deepprooflog.learn.run.loop import Learned, Loop, Row
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.progress import Progress
 
 CLIP = 1.0
@@ -72,12 +75,15 @@ def train_walks(
     own = options or WalkOptions()
     model = WalkModel(graph.relations, own).to(device)
     facts = walk_graph(graph, graph.relations, device=device)
-    task = _Task(graph, model, facts, validation_size)
+    task, here = _Task(graph, model, facts, validation_size), processes()
     with seeded(own.seed, facts.profile.counts.device):
         per_epoch = -(-len(task.queries) // own.batch)
         steps = max(1, round(own.epochs * per_epoch))
         if own.seconds:
-            steps = min(steps, _begun(path) or task.steps_within(own.seconds))
+            # The first process has the checkpoint, and the clock that counts.
+            begun = here.from_first(lambda: _begun(path))
+            within = begun or task.steps_within(own.seconds)
+            steps = min(steps, here.from_first(lambda: within))
         looks = min(own.validations, steps)
         row_every = -(-steps // looks)
         optimizer = torch.optim.AdamW(
@@ -86,7 +92,7 @@ def train_walks(
         trainer = Descent(
             model, task.losses, optimizer, len(task.queries), batch=own.batch, clip=CLIP,
             rate=lambda done: own.lr * (0.01 + 0.99 * rate("cosine", (done + 1) / steps)),
-            describe=task.text, epochs=True,
+            describe=task.text, epochs=True, together=True,
         )  # fmt: skip
         told = {**asdict(own), "steps": steps}
         loop = Loop(
@@ -117,9 +123,12 @@ class _Task:
         self.rows = some_rows(rows, validation_size or len(rows), self.options.seed)
 
     def losses(self, positions: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-        """The losses of some queries."""
-        part = self.queries.batch(positions.cpu().numpy(), self.facts.edges.key.device)
+        """The losses of some queries; of several processes, of this one's share of them."""
         facts = self.facts.thinned(self.options.hide) if self.options.hide else self.facts
+        own = positions.cpu().numpy()[processes().share(len(positions))]
+        if not len(own):
+            return self.model.policy.query.new_zeros(0)
+        part = self.queries.batch(own, self.facts.edges.key.device)
         return walk_losses(self.model, facts, part, self.options.smoothing)
 
     def text(self, position: int) -> str:
@@ -147,8 +156,9 @@ class _Task:
         for number, positions in enumerate(batches):
             if number == 1:
                 began = time.perf_counter()
-            loss = self.losses(torch.from_numpy(positions)).mean()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss = self.losses(torch.from_numpy(positions)).sum()
+            if loss.requires_grad:  # of few queries, a process may have none
+                loss.backward()  # type: ignore[no-untyped-call]
             loss.item()
         self.model.zero_grad()
         pace = (time.perf_counter() - began) / PACE

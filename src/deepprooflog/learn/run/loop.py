@@ -59,6 +59,8 @@ class Trainer(ABC):
 
     module: nn.Module
     """Its weights are learned; in training mode for steps, in evaluation mode for looks."""
+    gathers: bool = False
+    """Of several processes each has a part of the state: all are asked for it together."""
 
     @abstractmethod
     def step(self, done: int) -> str:
@@ -168,8 +170,9 @@ class Loop:
                     on_row(self.history[-1])
                 stop()
             if not self.best["weights"]:
+                # Nothing changes them any more: a large embedding need not be there twice.
                 with self._averaged():
-                    self._keep(float("nan"))
+                    self._keep(float("nan"), copied=self.average is not None)
             if self._changed:
                 self.save()
         self.trainer.module.load_state_dict(self.best["weights"])
@@ -186,9 +189,14 @@ class Loop:
             self._changed = True
             if progress is not None:
                 progress.update(self.step, f"{self._count()}  {text}{self._seen}")
-            if time.perf_counter() - self._saved >= SECONDS_BETWEEN_CHECKPOINTS:
+            if self._is_time():
                 self.save()
             stop()
+
+    def _is_time(self) -> bool:
+        """Whether a checkpoint is due; where all processes make it, they begin at one step."""
+        due = time.perf_counter() - self._saved >= SECONDS_BETWEEN_CHECKPOINTS
+        return bool(processes().highest(due)) if self.trainer.gathers else due
 
     def _count(self) -> str:
         size = self.row_every if self.unit == "epoch" else 1
@@ -227,8 +235,10 @@ class Loop:
         stop()
         return entries
 
-    def _keep(self, value: float) -> None:
-        weights = {k: v.detach().clone() for k, v in self.trainer.module.state_dict().items()}
+    def _keep(self, value: float, *, copied: bool = True) -> None:
+        weights = {k: v.detach() for k, v in self.trainer.module.state_dict().items()}
+        if copied:
+            weights = {k: v.clone() for k, v in weights.items()}
         self.best = {"value": float(value), "step": self.step, "weights": weights}
         self._changed = True
 
@@ -242,7 +252,8 @@ class Loop:
     def save(self) -> None:
         """Write a checkpoint, where the run has a file for it and this process is to write."""
         self._tick()
-        if self.path is not None and processes().first:
+        here = processes()
+        if self.path is not None and (here.first or self.trainer.gathers):
             state = {
                 "options": self.options,
                 "step": self.step,
@@ -254,7 +265,8 @@ class Loop:
                 "history": self.history,
                 "seconds": self.seconds,
             }
-            checkpoint.save(self.path, state)
+            if here.first:
+                checkpoint.save(self.path, state)
         self._saved, self._changed = time.perf_counter(), False
 
     def resume(self) -> None:

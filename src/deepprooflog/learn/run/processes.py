@@ -165,6 +165,15 @@ class Processes:
                     distributed.all_reduce(p.grad)
         return float(told[-1])
 
+    def own_seed(self, *numbers: int) -> int:
+        """A seed of this rank's own, made of some numbers that all have.
+
+        >>> Processes(0, 2).own_seed(0, 7) == Processes(1, 2).own_seed(0, 7)
+        False
+        """
+        made = np.random.SeedSequence((*numbers, self.rank)).generate_state(1, np.uint64)
+        return int(made[0] >> np.uint64(1))
+
     @contextmanager
     def own_random(self, step: int, device: torch.device) -> Iterator[None]:
         """Within, a rank draws its own random numbers; all go on with the common ones."""

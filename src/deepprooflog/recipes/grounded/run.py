@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deepprooflog.device import find_device
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.snapshot import snapshot_of
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import table
 from deepprooflog.kg.ground.ground_rule import ground_rules
@@ -20,7 +21,7 @@ from deepprooflog.kg.learn.prior import other_prior
 from deepprooflog.kg.learn.setup import candidates_of, read_sources
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.learn.run.folder import RunFolder
-from deepprooflog.learn.run.processes import refuse_several
+from deepprooflog.learn.run.processes import processes
 from deepprooflog.recipes.begin import begin
 from deepprooflog.recipes.graph import PLACES
 from deepprooflog.recipes.recipe import resolve_options
@@ -52,7 +53,6 @@ def train(
 
 def _check(options: GroundedOptions) -> None:
     """Refuse what cannot run before a folder is made for it."""
-    refuse_several("a system over groundings", "no torchrun, or train kg")
     find_device(options.device)
     kept = read_sources(options)
     ground_rules(kept.graph, kept.rules)
@@ -64,13 +64,16 @@ def _check(options: GroundedOptions) -> None:
 def evaluate(run: RunFolder, asked: EvaluateOptions) -> tuple[dict[str, Any], Sequence[Answer]]:
     """Processes of the test triples."""
     began = time.perf_counter()
-    refuse_several("a system over groundings", "no torchrun, or train kg")
     if asked.proofs or any(v is not None for v in (asked.candidates, asked.domains, asked.sides)):
         raise DataError(
             "a system over groundings has no proofs, and ranks among the run's own candidates",
             file=str(run.path), hint="dprl evaluate RUN --negatives 100",
         )  # fmt: skip
     model = open_grounded(run, device=asked.device, data=asked.data)
+    here, hint = processes(), "the same folder on every machine"
+    if here.several:
+        here.agree("graph or rules", snapshot_of(model.graph, model.rules, None).digest(), hint)
+        here.agree_on_weights(model.reasoner, hint)
     protocol = cast("Protocol | None", asked.protocol)
     found = model.evaluate(protocol, asked.negatives, seed=asked.seed or 0, progress=asked.progress)
     return {**found.to_dict(), "seconds": round(time.perf_counter() - began, 3)}, ()
