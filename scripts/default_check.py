@@ -34,7 +34,8 @@ GRAPHS = (
 SETTINGS: dict[str, Any] = {"prior": {"kind": "complex", "steps": 500}, "threads": 1}
 TEST_SIZE = 600
 ALLOWED = 0.002
-COLUMNS = ("p_success", "late fusion", "belief", "prior", "proofs", "shift", "valid", "CPU s")
+FIGURES = ("p_success", "late fusion", "belief", "prior", "proofs")
+COLUMNS = (*FIGURES, "sharpness", "shift", "valid", "CPU s")
 
 
 def proofs_alone(model: GraphModel) -> float:
@@ -64,16 +65,15 @@ def measured(name: str, seed: int) -> dict[str, Any]:
         "graph": name, "seed": seed, "p_success": found["mrr"],
         "late fusion": found["late_fusion"]["mrr"],
         "belief": found.get("belief", found["prior"])["mrr"], "prior": found["prior"]["mrr"],
-        "proofs": proofs_alone(model), "shift": model.belief_shift, "valid": len(graph.valid),
+        "proofs": proofs_alone(model), "sharpness": model.trust.sharpness,
+        "shift": model.trust.shift, "valid": len(graph.valid),
         "CPU s": round(seconds, 1),
     }  # fmt: skip
 
 
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
-    figures = [
-        f"{row[c]:.4f}" if c not in ("shift", "valid", "CPU s") else f"{row[c]:g}" for c in COLUMNS
-    ]
+    figures = [f"{row[c]:.4f}" if c in FIGURES else f"{row[c]:g}" for c in COLUMNS]
     mark = "<" if row["late fusion"] > row["p_success"] + ALLOWED else ""
     return f"| {row['graph']} | {row['seed']} | {' | '.join(figures)} | {mark} |"
 

@@ -32,12 +32,12 @@ from deepprooflog.kg.evaluation.evaluate import Ranker, evaluate_prover
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.evaluation.scores import BeliefScore
-from deepprooflog.kg.learn.belief_shift import save_policy, shift_of
 from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.learn.setup import (
     queries_to_rank,
     splits,
 )
+from deepprooflog.kg.learn.trust import Trust, save_policy, trust_of
 from deepprooflog.kg.model_html import model_html
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, from_rdf, scored
 from deepprooflog.kg.prove.build import with_graph
@@ -96,9 +96,9 @@ class GraphModel:
         return self.prover.belief
 
     @property
-    def belief_shift(self) -> float:
-        """By how much the log-weight of the belief clause was shifted after training."""
-        return shift_of(self.prover.policy)
+    def trust(self) -> Trust:
+        """How far the policy and belief are trusted, as was chosen after training."""
+        return trust_of(self.prover.policy)
 
     def __repr__(self) -> str:
         prior = "no prior" if self.belief is None else f"prior {self.options.prior.kind}"

@@ -13,7 +13,6 @@ from deepprooflog.kg.belief.prior import load_prior, prior_path
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.snapshot import snapshot_path
 from deepprooflog.kg.kept import sources_of_run, with_told
-from deepprooflog.kg.learn.belief_shift import restore_policy
 from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.learn.setup import (
     domains_text,
@@ -21,6 +20,7 @@ from deepprooflog.kg.learn.setup import (
     theory_of,
     untrained_policy,
 )
+from deepprooflog.kg.learn.trust import restore_policy
 from deepprooflog.kg.model import TASK, GraphModel
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.walk.options import WALKS

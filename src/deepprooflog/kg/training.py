@@ -30,18 +30,13 @@ from deepprooflog.kg.evaluation.figures import WATCHED
 from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.kge.given import given_prior, kind_of
 from deepprooflog.kg.kge.triple_model import TripleModel
-from deepprooflog.kg.learn.belief_shift import (
-    SHIFT,
-    BeliefShift,
-    choose_shift,
-    save_policy,
-    shifted_policy,
-)
+from deepprooflog.kg.learn.cross_fit import choose_trust
 from deepprooflog.kg.learn.mined import mined_rules
 from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions, SharedOptions
 from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
 from deepprooflog.kg.learn.prior import check_trainable, find_prior, kept_choice, other_prior
 from deepprooflog.kg.learn.setup import make_prover, read_sources, rules_path, theory_of
+from deepprooflog.kg.learn.trust import SHIFT, ChosenTrust, save_policy, trusted_policy
 from deepprooflog.kg.learn.walks import learn_walks, other_walks
 from deepprooflog.kg.model import TASK, GraphModel
 from deepprooflog.kg.prove.prover import Prover
@@ -205,8 +200,9 @@ def train_model(
             if progress and learner != "none":
                 print(f"learner: {learner} ({size:.0f} goals a query)", file=sys.stderr)
             learned = learn_policy(options, theory, prover, learner, run, progress, on_row)
-            prover, shift = shift_belief(options, theory, prover, learned, progress)
-            chosen |= {} if shift is None else {SHIFT: shift.to_dict()}
+            if learned is not None:
+                prover, trust = with_trust(options, theory, prover, learner, progress)
+                chosen |= {} if trust is None else {SHIFT: trust.to_dict()}
             if run is not None:
                 save_policy(run.path, prover.policy)
         model = GraphModel(options, kept, theory, prover.eval(), walks, learned=learned)
@@ -225,16 +221,16 @@ def train_model(
     return replace(model, result=result)
 
 
-def shift_belief(
-    options: GraphOptions, theory: Theory, prover: Prover, learned: Learned | None, progress: bool
-) -> tuple[Prover, BeliefShift | None]:
-    """A trained prover that trusts belief as validation has it; what was not trained stays."""
-    shift = None if learned is None else choose_shift(options, theory, prover.eval())
-    if shift is None:
+def with_trust(
+    options: GraphOptions, theory: Theory, prover: Prover, learner: str, progress: bool
+) -> tuple[Prover, ChosenTrust | None]:
+    """A trained prover that is trusted as far as validation triples held out from it bear out."""
+    chosen = choose_trust(options, theory, prover.eval(), learner)
+    if chosen is None:
         return prover, None
     if progress:
-        print(shift, file=sys.stderr)
-    return prover.with_policy(shifted_policy(prover.policy, shift.shift)), shift
+        print(chosen, file=sys.stderr)
+    return prover.with_policy(trusted_policy(prover.policy, chosen.trust)), chosen
 
 
 def tracked_run(options: SharedOptions, graph: Graph, folder: Path | None) -> TrackedRun:

@@ -112,7 +112,10 @@ class BeliefOptions(CheckedOptions):
         choices=("score", "facts"),
     )  # fmt: skip
     base_rate: float = option(0.01, "share of truths it is calibrated for", above=0, below=1)
-    shift: bool = option(True, "after training, how much it is trusted is corrected on validation")
+    shift: bool = option(
+        True, "after training, how far it and the policy are trusted is chosen on validation "
+        "triples that are held out for it",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
