@@ -2,7 +2,8 @@
 
 A graph of a million triples would take seconds to become a million terms, of which a proof needs a
 handful. Here a fact becomes a term when a call asks for it; which facts a call asks for is a binary
-search in the heads or tails of its relation, sorted when the first call asks by that side.
+search in the heads or tails of its relation, sorted in a graph's index or when the first call asks
+by that side.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Int64
+import torch
+from jaxtyping import Int, Int64
 
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.logic.index import FactRow
+from deepprooflog.relational.pair_facts import PairFacts
 from deepprooflog.syntax.terms import Struct, Term
 
 
@@ -24,7 +27,8 @@ class StoredFacts:
     """The facts of a relation in file order: their rows among the graph's training triples."""
 
     graph: Graph
-    rows: Int64[np.ndarray, " facts"]
+    relation: int
+    rows: Int[np.ndarray, " facts"]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -43,16 +47,31 @@ class StoredFacts:
             return ()
         wanted = [None if term is None else self.graph.entity_ids.get(term, -1) for term in shown]
         head, tail = wanted
+        if head is None and tail is None:
+            return range(len(self.rows))
+        ordered = self.graph.sorted_train
+        if ordered is not None:
+            return self._in_file(ordered.facts, head, tail)
         if head is not None:
             found = self._with(0, head)
             if tail is not None:
                 found = found[self.graph.train[self.rows[found], 2] == tail]
-        elif tail is not None:
-            found = self._with(2, tail)
         else:
-            return range(len(self.rows))
+            assert tail is not None
+            found = self._with(2, tail)
         numbers: list[int] = found.tolist()
         return numbers
+
+    def _in_file(self, facts: PairFacts, head: int | None, tail: int | None) -> list[int]:
+        """The facts with these entities where they lie sorted; an unknown one has the number −1."""
+        if -1 in (head, tail):
+            return []
+        ends = [-2 if end is None else end for end in (head, tail)]
+        begin, count = facts.lookup(torch.tensor([self.relation]), torch.tensor([ends]))
+        place = torch.arange(int(begin), int(begin + count))
+        first = int(facts.start[self.relation])
+        found: list[int] = (facts.facts_at(place) - first).tolist()
+        return found
 
     def _with(self, column: int, entity: int) -> Int64[np.ndarray, " found"]:
         """The facts that have an entity on one side."""
@@ -87,6 +106,6 @@ def stored_facts(graph: Graph) -> list[StoredFacts]:
     """
     order, begin = graph.by_relation
     return [
-        StoredFacts(graph, order[begin[number] : begin[number + 1]])
+        StoredFacts(graph, number, order[begin[number] : begin[number + 1]])
         for number in range(len(graph.relations))
     ]
