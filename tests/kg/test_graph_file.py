@@ -76,6 +76,7 @@ def trained(graph: Graph) -> dpl.kg.GraphModel:
 
 def asked(model: dpl.kg.GraphModel, queries: list[str]) -> list[dict[str, Any]]:
     found = [model.query(query, 20, proofs=3).to_dict() for query in queries]
+    found.append(model.evaluate("sampled", 3).to_dict())
     return [{key: value for key, value in one.items() if key != "seconds"} for one in found]
 
 
@@ -135,6 +136,7 @@ def test_answers_from_an_index_are_those_from_text(told: Any) -> None:
             trained(text).save(Path(place) / "other")
         for run in ("run", "other"):
             assert not (Path(place) / run / "graph.safetensors").exists()
+            assert "graph.index` (rules" in (Path(place) / run / "README.md").read_text()
             again = dpl.kg.open(Path(place) / run)
             assert again.graph.sorted_train is not None
             assert asked(again, queries) == plain

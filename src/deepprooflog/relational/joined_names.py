@@ -11,6 +11,7 @@ from deepprooflog.syntax.terms import Term
 class JoinedNames(Sequence[Term]):
     """Names that know their numbers, then further ones.
 
+    >>> from deepprooflog.syntax.terms import Atom
     >>> names = JoinedNames(range(3), {0: 0, 1: 1, 2: 2}, (Atom("a"),))
     >>> list(names), names[-1], names[1:], names.numbers[Atom("a")]
     ([0, 1, 2, Atom('a')], Atom('a'), (1, 2, Atom('a')), 3)

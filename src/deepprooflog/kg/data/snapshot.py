@@ -73,7 +73,7 @@ class Snapshot:
         """The SHA-256 of names, triples, rules and domains, wherever they were read."""
         found = hashlib.sha256()
         for split in SPLITS:
-            found.update(np.ascontiguousarray(self.graph.split(split)).tobytes())
+            found.update(np.ascontiguousarray(self.graph.split(split)).reshape(-1).data)
             found.update(b"|")
         entities = self.graph.entities
         names = [*map(str, self.graph.relations)]
@@ -161,6 +161,11 @@ def snapshot_path(folder: Path) -> Path:
     return old if not path.exists() and old.exists() else path
 
 
+def is_mapped(graph: Graph) -> bool:
+    """Whether a run keeps the graph as arrays to be mapped."""
+    return len(graph.train) >= LARGE and graph.rdf is None
+
+
 def save_snapshot(path: Path, kept: Snapshot) -> None:
     """Write a snapshot, sealed: JSON for people, and the triples beside it."""
     graph, rules = kept.graph, kept.rules
@@ -171,7 +176,7 @@ def save_snapshot(path: Path, kept: Snapshot) -> None:
         "rules_file": rules.file, "folder": kept.folder, "files": dict(kept.files),
         "domains": kept.domains, _STATS: dict(kept.stats),
     }  # fmt: skip
-    if len(graph.train) >= LARGE and graph.rdf is None:
+    if is_mapped(graph):
         about[_INDEX] = keep_graph(path.with_name(INDEX), graph)
         write_whole(path, sealed_json(about).encode())
         return

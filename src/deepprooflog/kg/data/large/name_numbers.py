@@ -15,6 +15,7 @@ from jaxtyping import Int64, UInt8, UInt64
 
 _SPREAD = np.uint64(29)
 _PADDING = 8
+_WORD = 2**64 - 1
 
 
 class NameNumbers:
@@ -121,11 +122,26 @@ def hashes(
             rows = rows[sizes[rows] > at]
         left = np.minimum(sizes[rows] - at, 8).astype(np.uint64)
         word = words[begin[rows] + at]
-        word &= np.uint64(2**64 - 1) >> (np.uint64(64) - left * np.uint64(8))
+        word &= np.uint64(_WORD) >> (np.uint64(64) - left * np.uint64(8))
         for key, found in zip(keys, every, strict=True):
             mixed = (found[rows] ^ word) * key
             found[rows] = (mixed ^ (mixed >> _SPREAD)) * key
     return [found ^ (found >> _SPREAD) for found in every]
+
+
+def hash_of(key: int, raw: bytes) -> int:
+    """The hash that `hashes` gives one field.
+
+    >>> raw = np.frombuffer(b"a longer name", np.uint8)
+    >>> (found,) = hashes([np.uint64(5)], padded(raw), np.array([0]), np.array([len(raw)]))
+    >>> int(found[0]) == hash_of(5, raw.tobytes())
+    True
+    """
+    found = len(raw) * key & _WORD
+    for at in range(0, len(raw), 8):
+        mixed = (found ^ int.from_bytes(raw[at : at + 8], "little")) * key & _WORD
+        found = (mixed ^ mixed >> int(_SPREAD)) * key & _WORD
+    return found ^ found >> int(_SPREAD)
 
 
 def padded(raw: UInt8[np.ndarray, " bytes"]) -> UInt8[np.ndarray, " padded"]:
