@@ -5,12 +5,16 @@
 Universities have departments, these have professors, students, courses and papers, in numbers that
 do not depend on the graph's size: a larger graph has more universities, and a query has as many
 answers as in a small one. What the rules of `rules.pl` derive is true of the schema; most of it is
-told in train, the rest is in valid and test, beside a few triples that are simply left out.
+told in train, the rest is in valid and test, beside a few triples that are simply left out. A
+triple is one number until it is written, so that 10⁸ of them take some 5 GB.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,17 +38,29 @@ HELD = 2_000  # triples at most in valid, and in test
 
 PLAIN = ("part_of", "works_for", "member_of", "takes", "teaches", "advisor", "author")
 DERIVED = ("studies_at", "employed_at", "taught_by", "coauthor")
+RELATIONS = (*PLAIN, *DERIVED)
+WRITTEN = 250_000  # triples at a time
 
 
 @dataclass(frozen=True, eq=False)
 class University:
-    """Triples as numbers; `names[e]` and `relations[r]` are written out in files."""
+    """Triples as numbers; entities are numbered kind by kind."""
 
-    names: list[str]
-    relations: tuple[str, ...]
-    train: np.ndarray  # [triples, 3]
+    kinds: dict[str, int]  # how many entities there are of each
+    train: np.ndarray  # [triples], each one number
     valid: np.ndarray
     test: np.ndarray
+
+    @property
+    def entities(self) -> int:
+        """How many there are."""
+        return sum(self.kinds.values())
+
+    def columns(self, triples: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Heads, relations and tails."""
+        rest, tail = np.divmod(triples, self.entities)
+        head, relation = np.divmod(rest, len(RELATIONS))
+        return head, relation, tail
 
 
 def university(triples: int, seed: int = 0) -> University:
@@ -56,8 +72,26 @@ def university(triples: int, seed: int = 0) -> University:
         "professor": departments * PROFESSORS, "student": departments * STUDENTS,
         "course": departments * COURSES, "paper": departments * PAPERS,
     }  # fmt: skip
+    told, held, entities = [], [], sum(kinds.values())
+    for relation, (heads, tails) in _relations(kinds, rng):
+        number = RELATIONS.index(relation)
+        own = np.unique((heads * len(RELATIONS) + number) * entities + tails)
+        kept = rng.random(len(own)) < (0.99 if relation in PLAIN else TOLD)
+        told.append(own[kept])
+        held.append(own[~kept])
+    train, left = np.concatenate(told), np.concatenate(held)
+    told.clear()
+    rng.shuffle(train)
+    rng.shuffle(left)
+    count = min(HELD, len(left) // 2)
+    return University(kinds, train, left[:count], left[count : 2 * count])
+
+
+def _relations(
+    kinds: dict[str, int], rng: np.random.Generator
+) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
+    """The pairs of each relation, as heads and tails; some stand twice."""
     first = dict(zip(kinds, np.cumsum([0, *kinds.values()]).tolist(), strict=False))
-    names = [f"{kind}_{number}" for kind, count in kinds.items() for number in range(count)]
 
     def everyone(kind: str) -> np.ndarray:
         return np.arange(first[kind], first[kind] + kinds[kind])
@@ -69,71 +103,77 @@ def university(triples: int, seed: int = 0) -> University:
         """Someone of a kind in each department."""
         return np.asarray(first[kind] + of * each + rng.integers(0, each, len(of)))
 
-    part = np.stack([everyone("department"), first["university"]
-                     + np.arange(departments) // DEPARTMENTS], 1)  # fmt: skip
-    student_home, course_home = home("student", STUDENTS), home("course", COURSES)
-    works = np.stack(
-        [everyone("professor"), first["department"] + home("professor", PROFESSORS)], 1
-    )
-    member = np.stack([everyone("student"), first["department"] + student_home], 1)
+    def university_of(department: np.ndarray) -> np.ndarray:
+        return np.asarray(first["university"] + department // DEPARTMENTS)
+
+    student_home, professor_home = home("student", STUDENTS), home("professor", PROFESSORS)
+    yield "part_of", (everyone("department"), university_of(np.arange(kinds["department"])))
+    yield "works_for", (everyone("professor"), first["department"] + professor_home)
+    yield "member_of", (everyone("student"), first["department"] + student_home)
     several = np.repeat(everyone("student"), TAKEN)
-    takes = np.stack([several, drawn("course", COURSES, np.repeat(student_home, TAKEN))], 1)
-    teaches = np.stack([drawn("professor", PROFESSORS, course_home), everyone("course")], 1)
-    advisor = np.stack([everyone("student"), drawn("professor", PROFESSORS, student_home)], 1)[::2]
-    papers = np.repeat(everyone("paper"), AUTHORS)
-    author = np.stack([papers, drawn("professor", PROFESSORS, np.repeat(home("paper", PAPERS),
-                                                                       AUTHORS))], 1)  # fmt: skip
-    # What the rules derive: of every course the one who teaches it, of a department its university.
-    teacher = teaches[:, 0]
-    plain = (part, works, member, takes, teaches, advisor, author)
-    derived = (
-        np.stack([member[:, 0], part[member[:, 1] - first["department"], 1]], 1),
-        np.stack([works[:, 0], part[works[:, 1] - first["department"], 1]], 1),
-        np.stack([takes[:, 0], teacher[takes[:, 1] - first["course"]]], 1),
-        _pairs(author),
-    )
-    rows = [_rows(pairs, number) for number, pairs in enumerate(plain)]
-    for number, pairs in enumerate(derived, len(plain)):
-        rows.append(_rows(pairs, number))
-    told, held = [], []
-    for number, part_rows in enumerate(rows):
-        share = TOLD if number >= len(plain) else 0.99
-        kept = rng.random(len(part_rows)) < share
-        told.append(part_rows[kept])
-        held.append(part_rows[~kept])
-    left = np.concatenate(held)
-    left = left[rng.permutation(len(left))]
-    count = min(HELD, len(left) // 2)
-    train = np.concatenate(told)
-    return University(
-        names, (*PLAIN, *DERIVED), train[rng.permutation(len(train))], left[:count],
-        left[count : 2 * count],
+    taken = drawn("course", COURSES, np.repeat(student_home, TAKEN))
+    yield "takes", (several, taken)
+    teacher = drawn("professor", PROFESSORS, home("course", COURSES))
+    yield "teaches", (teacher, everyone("course"))
+    yield "advisor", (
+        everyone("student")[::2], drawn("professor", PROFESSORS, student_home)[::2]
     )  # fmt: skip
+    writers = drawn("professor", PROFESSORS, np.repeat(home("paper", PAPERS), AUTHORS))
+    yield "author", (np.repeat(everyone("paper"), AUTHORS), writers)
+    # What the rules derive: of every course the one who teaches it, of a department its university.
+    yield "studies_at", (everyone("student"), university_of(student_home))
+    yield "employed_at", (everyone("professor"), university_of(professor_home))
+    yield "taught_by", (several, teacher[taken - first["course"]])
+    yield "coauthor", _pairs(writers)
 
 
-def _rows(pairs: np.ndarray, relation: int) -> np.ndarray:
-    pairs = np.unique(pairs, axis=0)
-    return np.stack([pairs[:, 0], np.full(len(pairs), relation), pairs[:, 1]], 1)
-
-
-def _pairs(author: np.ndarray) -> np.ndarray:
+def _pairs(writers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Two different authors of one paper, both ways round."""
-    of_paper = author[:, 1].reshape(-1, AUTHORS)
+    of_paper = writers.reshape(-1, AUTHORS)
     both = [of_paper[:, [i, j]] for i in range(AUTHORS) for j in range(AUTHORS) if i != j]
     pairs = np.concatenate(both)
-    return np.asarray(pairs[pairs[:, 0] != pairs[:, 1]])
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    return pairs[:, 0], pairs[:, 1]
 
 
 def write(graph: University, folder: Path) -> None:
     """The graph as train.tsv, valid.tsv, test.tsv and rules.pl."""
     folder.mkdir(parents=True, exist_ok=True)
-    names, relations = graph.names, graph.relations
+    names, relations = _entity_names(graph.kinds), _column([*RELATIONS])
     for split in ("train", "valid", "test"):
-        rows = getattr(graph, split).tolist()
-        lines = (f"{names[h]}\t{relations[r]}\t{names[t]}\n" for h, r, t in rows)
-        with open(folder / f"{split}.tsv", "w", encoding="utf-8") as file:
-            file.writelines(lines)
+        triples = getattr(graph, split)
+        with open(folder / f"{split}.tsv", "wb") as file:
+            for begin in range(0, len(triples), WRITTEN):
+                head, relation, tail = graph.columns(triples[begin : begin + WRITTEN])
+                between = np.full((len(head), 1), ord("\t"), dtype=np.uint8)
+                end = np.full((len(head), 1), ord("\n"), dtype=np.uint8)
+                parts = names[head], between, relations[relation], between, names[tail], end
+                line = np.concatenate(parts, 1).ravel()
+                file.write(line[line != 0].tobytes())
     (folder / "rules.pl").write_text(RULES)
+
+
+def _column(texts: list[str]) -> np.ndarray:
+    """Texts as rows of bytes, with zeros behind them."""
+    raw = np.array([text.encode() for text in texts])
+    return raw.view(np.uint8).reshape(len(texts), -1)
+
+
+def _entity_names(kinds: dict[str, int]) -> np.ndarray:
+    """`student_17` and so on as rows of bytes, with zeros behind them."""
+    width = max(len(f"{kind}_{max(count - 1, 0)}") for kind, count in kinds.items())
+    names, at = np.zeros((sum(kinds.values()), width), dtype=np.uint8), 0
+    for kind, count in kinds.items():
+        prefix = np.frombuffer(f"{kind}_".encode(), dtype=np.uint8)
+        names[at : at + count, : len(prefix)] = prefix
+        for digits in range(1, len(str(count)) + 1):
+            low, high = 10 ** (digits - 1) if digits > 1 else 0, min(10**digits, count)
+            number = np.arange(low, high)
+            for place in range(digits):
+                digit = number // 10 ** (digits - 1 - place) % 10
+                names[at + low : at + high, len(prefix) + place] = digit + ord("0")
+        at += count
+    return names
 
 
 def main() -> None:
@@ -146,8 +186,10 @@ def main() -> None:
     options = parser.parse_args()
     graph = university(options.triples, options.seed)
     write(graph, options.out)
-    print(f"{options.out}: {len(graph.names):,} entities, {len(graph.relations)} relations, "
-          f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} triples")  # fmt: skip
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    print(f"{options.out}: {graph.entities:,} entities, {len(RELATIONS)} relations, "
+          f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} triples; "
+          f"{time.process_time():.1f} CPU s, {peak:.1f} GB")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -87,5 +87,16 @@ def test_a_folder_is_indexed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert made["bytes"] == Path(made["path"]).stat().st_size
     assert main(["data", "check", str(tmp_path), "--json"]) == 1  # each split has train's triples
     assert json.loads(capsys.readouterr().out)["splits"]["test"]["in_train"] == 2
+    assert main(["data", "index", str(tmp_path), "--check"]) == 0
+    assert "are as they were written" in capsys.readouterr().out
+    assert main(["data", "index", str(tmp_path), "--check", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bytes"] == made["bytes"]
+    path = Path(made["path"])
+    path.write_bytes(path.read_bytes()[:-1])
+    assert main(["data", "index", str(tmp_path), "--check"]) == 2
+    assert "cut off or damaged" in capsys.readouterr().err
+    path.unlink()
+    assert main(["data", "index", str(tmp_path), "--check"]) == 2
+    assert "there is no index" in capsys.readouterr().err
     assert main(["data", "index", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err

@@ -14,8 +14,9 @@ import torch
 import deepprooflog as dpl
 from deepprooflog.errors import DataError, Notice
 from deepprooflog.kg.data.folder import read_text_graph
-from deepprooflog.kg.data.graph_index import MAGIC, NAME, index_folder, open_index
+from deepprooflog.kg.data.graph_index import NAME, index_folder, open_index
 from deepprooflog.kg.data.large import tables
+from deepprooflog.kg.data.large.array_file import MAGIC, VERSION
 from deepprooflog.kg.data.triples import SPLITS, Graph
 
 TRAIN = "ann\tknows\tbob\nbob\tknows\tÅsa 水\nann\tknows\tbob\n7\tage\t-3\n00260881\tknows\tAda\n"
@@ -96,7 +97,7 @@ def test_what_is_no_whole_index_is_refused(folder: Path) -> None:
     with pytest.raises(DataError, match="not the index of a graph") as error:
         dpl.kg.load(folder)
     assert "dprl data index" in (error.value.hint or "")
-    path.write_bytes(whole.replace(MAGIC + b"1", MAGIC + b"0", 1))
+    path.write_bytes(whole.replace(MAGIC + VERSION, MAGIC + b"1\n", 1))
     with pytest.raises(DataError, match="another version"):
         dpl.kg.load(folder)
     path.write_bytes(whole.replace(b'"knows"', b'"knowz"', 1))

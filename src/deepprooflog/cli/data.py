@@ -54,10 +54,12 @@ pairs: [{kind, first, second, shared, of_first, of_second, share}], notices}
 
 INDEX_EXAMPLE = """\
   dprl data index FOLDER
+  dprl data index FOLDER --check      # compare every byte of the index with its checksums
 
 Writes FOLDER/graph.index, which is opened in place of the text from then on; where the text has
-changed since, a notice says so and the text is read. Graphs from RDF have no index
-JSON: {path, entities, relations, triples, bytes, seconds}
+changed since, a notice says so and the text is read. An index of more than 256 MiB is not read
+through when it is opened: --check does that. Graphs from RDF have no index
+JSON: {path, entities, relations, triples, bytes, seconds}; with --check {path, bytes, seconds}
 """
 
 
@@ -101,6 +103,9 @@ def _add_index(actions: Commands) -> None:
     parser = command(actions, "index", "make a folder's triples a file that opens fast",
                      INDEX_EXAMPLE)  # fmt: skip
     parser.add_argument("data", metavar="FOLDER", help="a folder with train, valid and test")
+    parser.add_argument(
+        "--check", action="store_true", help="make none: see that the one there is undamaged"
+    )
     parser.set_defaults(run=run_index, needs="deepprooflog.kg.data.graph_index")
 
 
@@ -210,10 +215,18 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 
 def run_index(arguments: argparse.Namespace) -> int:
-    """Write the index, and say what is in it."""
-    from deepprooflog.kg.data.graph_index import index_folder
+    """Write the index, and say what is in it; or check the one that is there."""
+    from deepprooflog.kg.data.graph_index import check_index, index_folder
 
     began = time.perf_counter()
+    if arguments.check:
+        path, size = check_index(arguments.data)
+        if arguments.json:
+            seconds = time.perf_counter() - began
+            report.emit_json({"path": str(path), "bytes": size, "seconds": seconds})
+        else:
+            print(f"{path}: all of its {size / 1e6:,.1f} MB are as they were written")
+        return 0
     made = index_folder(arguments.data)
     if arguments.json:
         report.emit_json({**made.to_dict(), "seconds": time.perf_counter() - began})

@@ -20,9 +20,9 @@ import os
 import secrets
 import warnings
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from deepprooflog.errors import DataError
 
@@ -40,13 +40,21 @@ def write_whole(path: Path, *pieces: bytes | memoryview) -> None:
     """
     if path.parts[:2] == ("/", "dev") or (path.exists() and not path.is_file()):
         return _write_into(path, *pieces)
+
+    def fill(file: BinaryIO) -> None:
+        for piece in pieces:
+            file.write(piece)
+
+    return write_filled(path, fill)
+
+
+def write_filled(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+    """Write a file that a function fills, or leave what was there and say why."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
     try:
-        number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
         try:
-            with os.fdopen(number, "wb") as file:
-                for piece in pieces:
-                    file.write(piece)
+            with _created(part) as file:
+                fill(file)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(part, path)
@@ -64,6 +72,11 @@ def _write_into(path: Path, *pieces: bytes | memoryview) -> None:
                 file.write(piece)
     except OSError as error:
         raise cannot_write(error, path) from None
+
+
+def _created(path: Path) -> BinaryIO:
+    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+    return os.fdopen(number, "r+b")
 
 
 def cannot_write(error: Exception, path: Path) -> DataError:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deepprooflog.kg.data.notice import plural
-from deepprooflog.kg.data.snapshot import Snapshot
+from deepprooflog.kg.data.snapshot import Snapshot, is_mapped
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.report import SHOWN
 from deepprooflog.kg.learn.options import NO_PRIOR, SharedOptions
@@ -33,7 +33,7 @@ def graph_card(
         f"{plural(len(graph.relations), 'relation')}, {sizes} triples (train / valid / test); "
         f"{plural(len(kept.rules), 'rule')}, {prior}.",
         "The folder holds numbers and text alone and runs no code when it is read: `config.json` "
-        "(options), `graph.json` and `graph.safetensors` (names and rules, triples), "
+        f"(options), {kept_in(graph)}, "
         "`model.safetensors` and `prior.safetensors` (weights).",
     ]
     ask = [
@@ -54,6 +54,13 @@ def graph_card(
         training_command(recipe, options) if kept.folder else None, figures,
         f"{test['queries']:,} test triples among {many}, average ties." if test else "", ask,
     )  # fmt: skip
+
+
+def kept_in(graph: Graph) -> str:
+    """The files of a run that hold its graph, and what is in each."""
+    if is_mapped(graph):
+        return "`graph.json` and `graph.index` (rules, names and triples)"
+    return "`graph.json` and `graph.safetensors` (names and rules, triples)"
 
 
 def _question(graph: Graph) -> str:

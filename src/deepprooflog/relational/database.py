@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
@@ -26,6 +25,7 @@ from deepprooflog.relational.call_patterns import (
 from deepprooflog.relational.goals import NO_FACT, PAD, Goals
 from deepprooflog.relational.guards import integer_values
 from deepprooflog.relational.index import Bound, Facts, Index, build_index, gather_facts
+from deepprooflog.relational.pair_facts import PairFacts
 from deepprooflog.relational.rules import EncodedRule, Offer, read_facts, read_rules
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.relational.tables import AtomLayout, Standing, Tables, build_tables
@@ -56,7 +56,7 @@ class Database:
         self,
         symbols: Symbols,
         program: Program,
-        facts: Facts,
+        facts: Facts | PairFacts,
         nesting: int | None = None,
         believe: Believe = "everywhere",
     ) -> None:
@@ -79,7 +79,7 @@ class Database:
         self.open_facts = any(r.offer is Offer.PLAIN and not r.body for r in self.rules)
         self._templates: dict[CallPattern, list[CompiledRule | None]] = {}
         self._tables: Tables | None = None
-        self._index: Index | None = None
+        self._index: Index | PairFacts | None = facts if isinstance(facts, PairFacts) else None
         self._learn([(0,) * self.shape.arity])
 
     @classmethod
@@ -124,12 +124,31 @@ class Database:
         gathered = gather_facts(columns, *counts, widest=_widest(symbols), device=device)
         return cls(symbols, rules, gathered, nesting, believe)
 
+    @classmethod
+    def of_pairs(
+        cls,
+        symbols: Symbols,
+        facts: PairFacts,
+        rules: Program,
+        *,
+        nesting: int | None = None,
+        believe: Believe = "everywhere",
+        device: torch.device | str = "cpu",
+    ) -> Database:
+        """A database of facts that are sorted already; `rules` hold no further ones.
+
+        `symbols` name the facts' predicates and constants, and keep their numbers.
+        """
+        symbols = symbols.extended(rules)
+        own = facts.among(len(symbols.predicates), _widest(symbols)).to(device)
+        return cls(symbols, rules, own, nesting, believe)
+
     def __repr__(self) -> str:
         return f"Database({len(self.rules)} rules, {len(self.facts)} facts, {self.device})"
 
     @property
     def device(self) -> torch.device:
-        return self.facts.predicate.device
+        return self.facts.device
 
     @property
     def tables(self) -> Tables:
@@ -138,7 +157,7 @@ class Database:
         return self._tables
 
     @property
-    def index(self) -> Index:
+    def index(self) -> Index | PairFacts:
         """The facts, indexed for the call patterns met so far."""
         assert self._index is not None
         return self._index
@@ -153,9 +172,8 @@ class Database:
     def with_guards(self, guards: Sequence[Functor]) -> Database:
         """The same rules and facts, for queries with guards that no rule has."""
         names = (*self.symbols.predicates, *guards)
-        last = self.facts.start[-1:].expand(len(guards))
-        facts = replace(self.facts, start=torch.cat([self.facts.start, last]))
-        symbols = Symbols(names, self.symbols.constants)
+        symbols = self.symbols.with_predicates(names)
+        facts = self.facts.among(len(names))
         return Database(symbols, self.program, facts, self.nesting, self.believe)
 
     def learn(self, codes: Iterable[int]) -> None:
@@ -174,10 +192,13 @@ class Database:
                     for rule in self.rules
                 ]
         self._tables = build_tables(self.rules, self._templates, self.shape, self.device)
-        bound = self._bound()
-        if self._index is None or not bound <= self._index.bound:
+        if isinstance(self.facts, PairFacts):
+            return
+        bound, before = self._bound(), self._index
+        assert not isinstance(before, PairFacts)
+        if before is None or not bound <= before.bound:
             counts = len(self.symbols.predicates), len(self.symbols.constants)
-            self._index = build_index(self.facts, bound, *counts, before=self._index)
+            self._index = build_index(self.facts, bound, *counts, before=before)
 
     def _bound(self) -> set[Bound]:
         """Which arguments calls have bound, for each arity that facts have."""
@@ -198,8 +219,9 @@ class Database:
         if number < len(self.rules):
             return self.rules[number].clause
         row = number - len(self.rules)
-        functor = self.symbols.predicates[int(self.facts.predicate[row])]
-        arguments = self.facts.arguments[row, : functor.arity].tolist()
+        own = torch.tensor([row], device=self.device)
+        functor = self.symbols.predicates[int(self.facts.predicates_of(own))]
+        arguments = self.facts.arguments_of(own)[0, : functor.arity].tolist()
         head = struct(functor.name, *(self.symbols.constants[c] for c in arguments))
         return Clause(head, (), 0)
 
@@ -214,7 +236,7 @@ class Database:
         begin, count = self.index.lookup(predicate, arguments)
         if len(self.facts) == 0:
             return torch.full_like(predicate, NO_FACT)
-        return torch.where(count > 0, self.index.rows[begin], NO_FACT)
+        return torch.where(count > 0, self.index.facts_at(begin), NO_FACT)
 
     def triples(
         self,

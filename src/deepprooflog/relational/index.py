@@ -9,7 +9,7 @@ fits into 63 bits; beyond, the columns read so far are replaced by their rank an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
 
@@ -36,6 +36,24 @@ class Facts:
 
     def __len__(self) -> int:
         return len(self.predicate)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the columns are."""
+        return self.predicate.device
+
+    def among(self, predicates: int) -> Facts:
+        """The same facts where there are so many predicates."""
+        last = self.start[-1:].expand(predicates + 1 - len(self.start))
+        return replace(self, start=torch.cat([self.start, last]))
+
+    def predicates_of(self, fact: Int[Tensor, " some"]) -> Int[Tensor, " some"]:
+        """The predicates of some facts."""
+        return self.predicate.index_select(0, fact)
+
+    def arguments_of(self, fact: Int[Tensor, " some"]) -> Int[Tensor, "some arity"]:
+        """The arguments of some facts."""
+        return self.arguments.index_select(0, fact)
 
     def to(self, device: torch.device | str) -> Facts:
         """The facts on a device."""
@@ -78,6 +96,10 @@ class Index:
         assert place is not None
         begin = self.start.index_select(0, place)
         return begin, (self.start.index_select(0, place + 1) - begin) * found
+
+    def facts_at(self, place: Int[Tensor, " places"]) -> Int[Tensor, " places"]:
+        """The facts that stand at some places."""
+        return self.rows.index_select(0, place)
 
 
 def build_index(

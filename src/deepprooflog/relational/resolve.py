@@ -99,8 +99,8 @@ def _by_facts(
 ) -> Resolvents:
     tables, shape = database.tables, database.shape
     parent, place = tensor_ranges(calls.fact_start, calls.facts, calls.fact_total)
-    fact = database.index.rows.index_select(0, place)
-    values = database.facts.arguments.index_select(0, fact)
+    fact = database.index.facts_at(place)
+    values = database.facts.arguments_of(fact)
     pattern = calls.pattern.index_select(0, parent)
     kept = _usable(database, goals, calls, parent, fact, values)
     if kept is not None:

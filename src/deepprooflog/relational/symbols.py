@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.program import Program
 from deepprooflog.relational.guards import GUARDS
+from deepprooflog.relational.joined_names import JoinedNames
 from deepprooflog.syntax.terms import Functor, Slot, Struct, Term, Var, args_of, functor_of
 from deepprooflog.syntax.writer import write_term
 
@@ -20,19 +21,24 @@ SIMILAR = 50_000
 class Symbols:
     """Predicates and constants, each numbered by its place.
 
+    Constants that know their numbers, as names in a file do, come with these as `numbers`.
+
     >>> symbols = Symbols.of(Program("p(a). p(X) :- q(X, 1). q(b, 1)."))
     >>> symbols.predicates, symbols.constant(1), symbols.text(0)
     ((p/1, q/2), 1, 'a')
     """
 
     predicates: tuple[Functor, ...]
-    constants: tuple[Term, ...]
+    constants: Sequence[Term]
+    numbers: InitVar[Mapping[Term, int] | None] = None
     _predicates: dict[Functor, int] = field(init=False, repr=False, compare=False)
-    _constants: dict[Term, int] = field(init=False, repr=False, compare=False)
+    _constants: Mapping[Term, int] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, numbers: Mapping[Term, int] | None) -> None:
+        if numbers is None:
+            numbers = {c: i for i, c in enumerate(self.constants)}
         object.__setattr__(self, "_predicates", {f: i for i, f in enumerate(self.predicates)})
-        object.__setattr__(self, "_constants", {c: i for i, c in enumerate(self.constants)})
+        object.__setattr__(self, "_constants", numbers)
         if len(self._predicates) < len(self.predicates):
             raise ProgramError("a predicate is numbered twice")
         if len(self._constants) < len(self.constants):
@@ -48,9 +54,18 @@ class Symbols:
         predicates = dict.fromkeys(self.predicates)
         predicates.update(dict.fromkeys(program.predicates))
         predicates.update(dict.fromkeys(_guards(program)))
-        constants = dict.fromkeys(self.constants)
-        constants.update(dict.fromkeys(_constants(program)))
-        return Symbols(tuple(predicates), tuple(constants))
+        named = dict.fromkeys(_constants(program))
+        more = tuple(c for c in named if c not in self._constants)
+        if isinstance(self.constants, tuple):
+            return Symbols(tuple(predicates), (*self.constants, *more))
+        if not more:
+            return Symbols(tuple(predicates), self.constants, self._constants)
+        joined = JoinedNames(self.constants, self._constants, more)
+        return Symbols(tuple(predicates), joined, joined.numbers)
+
+    def with_predicates(self, predicates: Sequence[Functor]) -> Symbols:
+        """The same constants, with other predicates."""
+        return Symbols(tuple(predicates), self.constants, self._constants)
 
     def predicate(self, functor: Functor) -> int:
         """The number of a predicate; an error with what may have been meant if it has none."""

@@ -11,7 +11,7 @@ whether it is left or reached, and weighs steps between goals it has looked at (
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
@@ -35,6 +35,9 @@ class SymbolNames(Protocol):
 
     @property
     def constants(self) -> Sequence[Term]: ...
+
+    @property
+    def constant_numbers(self) -> Mapping[Term, int]: ...
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Int64, UInt64
 
-from deepprooflog.kg.data.triple_set import TripleSet
+from deepprooflog.kg.data.large.known_facts import KnownTriples
 
 ABSENT = -1  # where a row has fewer entities than were asked for
 CHUNK = 1 << 21  # how many draws are held at once
@@ -46,7 +46,7 @@ def draw(
     key: UInt64[np.ndarray, " rows"],
     context: Int64[np.ndarray, " rows"],
     own: Int64[np.ndarray, " rows"],
-    truths: TripleSet[np.ndarray],
+    truths: KnownTriples,
     count: int,
     among: Int64[np.ndarray, " domain"] | None = None,
 ) -> Int64[np.ndarray, "rows count"]:
@@ -75,7 +75,7 @@ def _sparse(
     key: UInt64[np.ndarray, " rows"],
     context: Int64[np.ndarray, " rows"],
     own: Int64[np.ndarray, " rows"],
-    truths: TripleSet[np.ndarray],
+    truths: KnownTriples,
     count: int,
 ) -> Int64[np.ndarray, "rows count"]:
     """The first `count` draws of each stream that are allowed and not met before."""
@@ -101,7 +101,7 @@ def _dense(
     key: UInt64[np.ndarray, " rows"],
     context: Int64[np.ndarray, " rows"],
     own: Int64[np.ndarray, " rows"],
-    truths: TripleSet[np.ndarray],
+    truths: KnownTriples,
     count: int,
     among: Int64[np.ndarray, " domain"] | None = None,
 ) -> Int64[np.ndarray, "rows count"]:
@@ -126,7 +126,7 @@ def _dense(
 def allowed_entities(
     context: Int64[np.ndarray, " rows"],
     own: Int64[np.ndarray, " rows"],
-    truths: TripleSet[np.ndarray],
+    truths: KnownTriples,
 ) -> Bool[np.ndarray, "rows entities"]:
     """Which entities a row is compared with: its own, and those that complete no truth."""
     allowed = np.ones((len(context), truths.entities), dtype=bool)

@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Int64
+from jaxtyping import Int64
 
 from deepprooflog.data.places import VARIABLE, is_file, is_folder, places
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.files import AS_USUAL, RdfReading, read_files
 from deepprooflog.kg.data.frame_rows import FRAME_ENDINGS
 from deepprooflog.kg.data.graph_index import open_index
+from deepprooflog.kg.data.large.graph_file import GraphParts
 from deepprooflog.kg.data.large.tables import read_large_tables
-from deepprooflog.kg.data.notice import DataNotice, plural
+from deepprooflog.kg.data.notice import DataNotice
+from deepprooflog.kg.data.odd_triples import duplicates, first_rows, odd_triples
 from deepprooflog.kg.data.rdf import RDF_ENDINGS
 from deepprooflog.kg.data.reading import SHIPPED, TripleRows, named
 from deepprooflog.kg.data.triples import (
@@ -64,19 +66,29 @@ def read_text_graph(folder: Path, how: RdfReading = AS_USUAL) -> Graph:
     return replace(graph, rules=_one(folder, "rules", RULES), folder=folder, rdf=names)
 
 
-def read_plain_graph(folder: Path) -> Graph:
-    """The same as `read_text_graph`, of plain tables with far less time and memory."""
+def graph_parts(folder: Path) -> GraphParts | None:
+    """The parts of a folder's graph, of plain tables with little time and memory.
+
+    None for a graph from RDF, which is more than its triples.
+    """
     files = split_files(folder)
     tables = read_large_tables(files)
     if tables is None:
-        return read_text_graph(folder)
-    sources = {
-        split: TripleSource(named(path), np.arange(1, len(tables.rows[split]) + 1, dtype=np.int64))
-        for split, path in files.items()
-    }
-    numbers = {split: (rows, sources[split]) for split, rows in tables.rows.items()}
-    graph = _graph_of_numbers(folder.name, tables.entities, tables.relations, numbers, [])
-    return replace(graph, rules=_one(folder, "rules", RULES), folder=folder)
+        graph = read_text_graph(folder)
+        return None if graph.rdf is not None else GraphParts.of(graph)
+    rows: dict[SplitName, np.ndarray] = {}
+    lines: dict[SplitName, np.ndarray] = {}
+    notices = []
+    for split, path in files.items():
+        rows[split] = tables.rows[split]
+        kept = first_rows(rows[split])
+        if kept is not None:
+            notices.append(duplicates(kept, named(path), None))
+            rows[split], lines[split] = rows[split][kept], np.flatnonzero(kept) + 1
+    return GraphParts(
+        folder.name, tables.entities, tables.relations, rows,
+        {split: named(path) for split, path in files.items()}, lines, tuple(notices),
+    )  # fmt: skip
 
 
 def file_graph(path: Path, how: RdfReading = AS_USUAL) -> Graph:
@@ -110,9 +122,10 @@ def _graph_of_numbers(
     arrays: dict[SplitName, Int64[np.ndarray, "triples 3"]] = {}
     for split in SPLITS:
         rows, source = numbers[split]
-        if _has_duplicates(rows):
-            kept = _first_ones(rows)
-            notices = [*notices, _duplicates(kept, source)]
+        kept = first_rows(rows)
+        if kept is not None:
+            where = (None, None) if source is None else (source.file, source.lines)
+            notices = [*notices, duplicates(kept, *where)]
             rows = rows[kept]
             source = source and TripleSource(source.file, source.lines[kept])
         arrays[split] = rows
@@ -122,7 +135,10 @@ def _graph_of_numbers(
         name, entities, relations, arrays["train"], arrays["valid"], arrays["test"],
         sources=sources,
     )  # fmt: skip
-    return replace(graph, notices=(*notices, *_odd(graph)))
+    seen = np.zeros(len(graph.entities), dtype=bool)
+    seen[graph.train[:, [0, 2]].ravel()] = True
+    counts = np.bincount(graph.train[:, 1], minlength=len(graph.relations))
+    return replace(graph, notices=(*notices, *odd_triples(graph, seen, counts)))
 
 
 def find_graph(data: str | Path) -> Path:
@@ -174,72 +190,3 @@ def _one(folder: Path, stem: str, endings: Sequence[str]) -> Path | None:
         names = " and ".join(path.name for path in found)
         raise DataError(f"{names} are both there", file=str(folder), hint="keep one of them")
     return found[0] if found else None
-
-
-def _keys(triples: Int64[np.ndarray, "triples 3"]) -> Int64[np.ndarray, " triples"]:
-    """One number for each triple: numbers sort many times faster than rows."""
-    relations, tails = triples[:, 1].max() + 1, triples[:, 2].max() + 1
-    key = triples[:, 0] * relations
-    key += triples[:, 1]
-    key *= tails
-    key += triples[:, 2]
-    return np.asarray(key)
-
-
-def _has_duplicates(triples: Int64[np.ndarray, "triples 3"]) -> bool:
-    if not len(triples):
-        return False
-    key = _keys(triples)
-    key.sort()
-    return bool((key[1:] == key[:-1]).any())
-
-
-def _first_ones(triples: Int64[np.ndarray, "triples 3"]) -> Bool[np.ndarray, " triples"]:
-    if not len(triples):
-        return np.zeros(0, dtype=bool)
-    _, first = np.unique(_keys(triples), return_index=True)
-    kept = np.zeros(len(triples), dtype=bool)
-    kept[first] = True
-    return kept
-
-
-def _duplicates(kept: Bool[np.ndarray, " triples"], source: TripleSource | None) -> DataNotice:
-    first, count = int(np.flatnonzero(~kept)[0]), int((~kept).sum())
-    told = "is a duplicate" if count == 1 else "are duplicates"
-    if source is None or not source.lines[first]:
-        file = None if source is None else source.file
-        message = f"{plural(count, 'triple')} {told} and left out, the first number {first + 1}"
-        return DataNotice(message, file, None, count)
-    message = f"{plural(count, 'triple')} {told} and left out, the first here"
-    return DataNotice(message, source.file, int(source.lines[first]), count)
-
-
-def _odd(graph: Graph) -> list[DataNotice]:
-    """What one split holds that another makes suspect."""
-    seen = np.zeros(len(graph.entities), dtype=bool)
-    seen[graph.train[:, [0, 2]].ravel()] = True
-    notices: list[DataNotice] = []
-    for name in SPLITS[1:]:
-        rows = graph.split(name)
-        notices += _told(graph, name, graph.holds(rows, ("train",)), "also in train")
-        unseen = ~(seen[rows[:, 0]] & seen[rows[:, 2]])
-        notices += _told(graph, name, unseen, "with an entity that train does not have")
-    counts = np.bincount(graph.train[:, 1], minlength=len(graph.relations))
-    for number in np.flatnonzero(counts == 0).tolist():
-        notices.append(DataNotice(f"the relation {graph.relations[number]} has no triple in train"))
-    return notices
-
-
-def _told(
-    graph: Graph, split: SplitName, which: Bool[np.ndarray, " triples"], what: str
-) -> list[DataNotice]:
-    count = int(which.sum())
-    if not count:
-        return []
-    first = int(np.flatnonzero(which)[0])
-    source = graph.sources.get(split)
-    message = f"{plural(count, f'{split} triple')} {what}, the first "
-    message += graph.text(graph.split(split)[first])
-    if source is None:
-        return [DataNotice(message, None, None, count)]
-    return [DataNotice(message, source.file, int(source.lines[first]) or None, count)]

@@ -2,6 +2,8 @@
 
     graph.json           names, rules and files, for people to read
     graph.safetensors    the triples, as rows of numbers of names, and the lines they stand in
+    graph.index          of a large graph in place of both: names, triples and lines as the index
+                         of a folder has them, opened by memory map
 
 With it a run opens wherever it lies, whether or not the files it was trained on are still there,
 and tells what has changed in them since.
@@ -22,9 +24,13 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from deepprooflog.data.places import is_file
-from deepprooflog.data.whole import read_file, read_json, sealed_json, write_whole
+from deepprooflog.data.whole import read_json, sealed_json, write_whole
 from deepprooflog.errors import DataError, ProofLogError
 from deepprooflog.kg.data.folder import read_graph, split_files
+from deepprooflog.kg.data.graph_index import NAME as INDEX
+from deepprooflog.kg.data.graph_index import READ_AGAIN
+from deepprooflog.kg.data.large.entity_names import EntityNames
+from deepprooflog.kg.data.large.graph_file import keep_graph, open_graph
 from deepprooflog.kg.data.notice import plural
 from deepprooflog.kg.data.rdf_names import RdfNames
 from deepprooflog.kg.data.reading import read_text
@@ -44,8 +50,12 @@ SHAPE: checkpoint.EntryTypes = {
 RULES = "rules"
 _KEYS = {"name", "entities", "relations", "sources", "rules", "rules_file", "folder", "files",
          "domains"}  # fmt: skip
+LARGE = 1_000_000
+"""From so many training triples on, names and triples are kept as arrays to be mapped."""
+_INDEX, _STATS = "index", "stats"
 _OF_RDF = "rdf"  # an entry of graphs that were read from RDF alone
 _TRIPLES = "triples"  # the checksum of the file with the triples
+_COPY = "copy the folder again, or train into another"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +67,21 @@ class Snapshot:
     folder: str = ""  # the graph's, absolute; empty for one that was made in Python
     files: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # path and SHA-256 by use
     domains: tuple[str, str] | None = None  # file and text
+    stats: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # size, time of the files
 
     def digest(self) -> bytes:
         """The SHA-256 of names, triples, rules and domains, wherever they were read."""
         found = hashlib.sha256()
         for split in SPLITS:
-            found.update(np.ascontiguousarray(self.graph.split(split)).tobytes())
+            found.update(np.ascontiguousarray(self.graph.split(split)).reshape(-1).data)
             found.update(b"|")
-        names = [*map(str, self.graph.relations), *map(str, self.graph.entities)]
+        entities = self.graph.entities
+        names = [*map(str, self.graph.relations)]
+        if isinstance(entities, EntityNames):
+            found.update(entities.names.data)
+            found.update(entities.ends.data)
+        else:
+            names += map(str, entities)
         rules = [str(rule) for rule in self.rules]
         domains = None if self.domains is None else self.domains[1]
         found.update(json.dumps([names, rules, domains]).encode())
@@ -73,8 +90,14 @@ class Snapshot:
     def changes(self) -> list[str]:
         """What the files say now that the snapshot does not; the order of rows is no change."""
         told: list[str] = []
-        altered = {name for name, (path, digest) in self.files.items() if _altered(path, digest)}
-        if altered & set(SPLITS):
+        altered = {
+            name for name, (path, digest) in self.files.items()
+            if _altered(path, digest, self.stats.get(name))
+        }  # fmt: skip
+        splits = [name for name in SPLITS if name in altered]
+        if splits and len(self.graph.train) >= LARGE:
+            told.append(f"{', '.join(splits)} changed (so large a graph is not compared further)")
+        elif splits:
             told += self._graph_changes()
         if RULES in altered:
             told += self._rule_changes(Path(self.files[RULES][0]))
@@ -128,7 +151,8 @@ def snapshot_of(
     if rules_path is not None:
         paths[RULES] = rules_path.absolute()
     files = {name: (str(path), digest(path)) for name, path in paths.items()}
-    return Snapshot(graph, rules, "" if folder is None else str(folder), files, domains)
+    stats = {name: _stat(path) for name, path in paths.items()}
+    return Snapshot(graph, rules, "" if folder is None else str(folder), files, domains, stats)
 
 
 def snapshot_path(folder: Path) -> Path:
@@ -137,16 +161,26 @@ def snapshot_path(folder: Path) -> Path:
     return old if not path.exists() and old.exists() else path
 
 
+def is_mapped(graph: Graph) -> bool:
+    """Whether a run keeps the graph as arrays to be mapped."""
+    return len(graph.train) >= LARGE and graph.rdf is None
+
+
 def save_snapshot(path: Path, kept: Snapshot) -> None:
     """Write a snapshot, sealed: JSON for people, and the triples beside it."""
     graph, rules = kept.graph, kept.rules
     about: dict[str, Any] = {
-        "name": graph.name, "entities": [_plain(e) for e in graph.entities],
-        "relations": list(graph.relations), "rules": rules.source or rules.text(),
+        "name": graph.name, "relations": list(graph.relations),
+        "rules": rules.source or rules.text(),
         "sources": {name: source.file for name, source in graph.sources.items()},
         "rules_file": rules.file, "folder": kept.folder, "files": dict(kept.files),
-        "domains": kept.domains,
+        "domains": kept.domains, _STATS: dict(kept.stats),
     }  # fmt: skip
+    if is_mapped(graph):
+        about[_INDEX] = keep_graph(path.with_name(INDEX), graph)
+        write_whole(path, sealed_json(about).encode())
+        return
+    about["entities"] = [_plain(e) for e in graph.entities]
     if graph.rdf is not None:
         about[_OF_RDF] = {"prefixes": graph.rdf.prefixes, "labels": graph.rdf.labels}
     state: dict[str, Any] = {}
@@ -163,49 +197,85 @@ def save_snapshot(path: Path, kept: Snapshot) -> None:
 @gc_paused()
 def read_snapshot(path: Path) -> Snapshot:
     """The snapshot of a run."""
+    state: dict[str, Any] = {}
     if path.name == OLD_NAME:
         state = checkpoint.load(path, {**SHAPE, "about": str})
         with checkpoint.fitting(path, "run"):
             about = json.loads(state["about"])
     else:
         about = read_json(path)
-        state = load_state(
-            path.with_suffix(ENDING), KIND, SHAPE, digest=str(about.pop(_TRIPLES, ""))
-        )
+        if _INDEX not in about:
+            state = load_state(
+                path.with_suffix(ENDING), KIND, SHAPE, digest=str(about.pop(_TRIPLES, ""))
+            )
     with checkpoint.fitting(path, "run"):
-        rdf = about.pop(_OF_RDF, None)
-        if about.keys() != _KEYS:
+        rdf, known = about.pop(_OF_RDF, None), about.pop(_INDEX, None)
+        stats = {name: (size, time) for name, (size, time) in about.pop(_STATS, {}).items()}
+        if about.keys() != (_KEYS if known is None else _KEYS - {"entities"}):
             raise ValueError("other entries")
-        entities = tuple(map(_term, about["entities"]))
-        relations = tuple(about["relations"])
-        splits = {name: _rows(state[name], len(entities), len(relations)) for name in SPLITS}
-        sources = {
-            name: TripleSource(file, state[f"{name}_lines"].numpy().astype(np.int64))
-            for name, file in about["sources"].items()
-        }
-        if any(len(source.lines) != len(splits[name]) for name, source in sources.items()):
-            raise ValueError("lines that are not those of the triples")
-        graph = Graph(
-            about["name"], entities, relations, splits["train"], splits["valid"], splits["test"],
-            sources=sources, rdf=None if rdf is None else RdfNames(**rdf),
-        )  # fmt: skip
+        names = None if rdf is None else RdfNames(**rdf)
+        if known is None:
+            graph = replace(_graph(about, state), rdf=names)
+        else:
+            graph = replace(_mapped(path.with_name(INDEX), str(known)), name=about["name"])
         text = about["rules"]
         rules = parse_rules(text, about["rules_file"]) if text.strip() else Rules(())
         files = {name: (path, known) for name, (path, known) in about["files"].items()}
         domains = None if about["domains"] is None else tuple(about["domains"])
-        return Snapshot(graph, rules, about["folder"], files, domains)
+        return Snapshot(graph, rules, about["folder"], files, domains, stats)
+
+
+def _graph(about: Mapping[str, Any], state: Mapping[str, Any]) -> Graph:
+    """A graph whose names are in JSON, its triples in tensors."""
+    entities = tuple(map(_term, about["entities"]))
+    relations = tuple(about["relations"])
+    splits = {name: _rows(state[name], len(entities), len(relations)) for name in SPLITS}
+    sources = {
+        name: TripleSource(file, state[f"{name}_lines"].numpy().astype(np.int64))
+        for name, file in about["sources"].items()
+    }
+    if any(len(source.lines) != len(splits[name]) for name, source in sources.items()):
+        raise ValueError("lines that are not those of the triples")
+    return Graph(
+        about["name"], entities, relations, splits["train"], splits["valid"], splits["test"],
+        sources=sources,
+    )  # fmt: skip
+
+
+def _mapped(path: Path, known: str) -> Graph:
+    """A graph in arrays, where they are those that were written with the run."""
+    if not is_file(path):
+        raise DataError("there is no graph", file=str(path), hint=_COPY)
+    graph, file = open_graph(path, _COPY)
+    if file.digest != known:
+        raise DataError(
+            "it is not the one that was written with the files beside it", file=str(path),
+            hint=_COPY,
+        )  # fmt: skip
+    return replace(graph, notices=())
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    return hashlib.sha256(read_file(path)).hexdigest()
-
-
-def _altered(path: str, known: str) -> bool:
-    """Whether a file is there and is not what it was."""
+    """The SHA-256 of a file, read a piece at a time."""
     try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"cannot read: {error.strerror or error}", file=str(path)) from None
+
+
+def _stat(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _altered(path: str, known: str, stat: tuple[int, int] | None) -> bool:
+    """Whether a file is there and is not what it was; a large one of that size and time is."""
+    try:
+        if stat is not None and stat[0] > READ_AGAIN and _stat(Path(path)) == stat:
+            return False
         return digest(Path(path)) != known
-    except DataError:
+    except (DataError, OSError):
         return False
 
 

@@ -16,12 +16,17 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Int64
+import torch
+from jaxtyping import Bool, Int, Int64
 
 from deepprooflog.errors import DataError
+from deepprooflog.kg.data.large.entity_names import EntityNames
+from deepprooflog.kg.data.large.known_facts import KnownFacts, KnownTriples
+from deepprooflog.kg.data.large.row_order import by_relation
 from deepprooflog.kg.data.notice import DataNotice, plural
 from deepprooflog.kg.data.rdf_names import RdfNames
 from deepprooflog.kg.data.triple_set import Side, TripleSet, contexts
+from deepprooflog.relational.pair_facts import PairFacts
 from deepprooflog.syntax.reader import read_term
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var, deref, functor_of
 from deepprooflog.syntax.writer import write_term
@@ -44,6 +49,23 @@ class TripleSource:
 
 
 @dataclass(frozen=True, eq=False)
+class SortedTrain:
+    """Training triples that lie sorted in a file, as facts; with what they are the order of."""
+
+    path: Path  # of the file, and what tells that it is still the same
+    digest: str
+    train: Int64[np.ndarray, "train 3"]
+    entities: Sequence[Term]
+    rows: Int[np.ndarray, " train"]  # by relation, within each as they stand
+    facts: PairFacts  # fact n is triple rows[n]
+
+    def holds(self, triples: Int64[np.ndarray, "triples 3"]) -> Bool[np.ndarray, " triples"]:
+        """Which triples are among them."""
+        relation, ends = torch.from_numpy(triples[:, 1]), torch.from_numpy(triples[:, [0, 2]])
+        return np.asarray((self.facts.lookup(relation, ends)[1] > 0).numpy())
+
+
+@dataclass(frozen=True, eq=False)
 class Graph:
     """A knowledge graph with its splits.
 
@@ -63,6 +85,7 @@ class Graph:
     rules: Path | None = None  # the folder's own rules file
     folder: Path | None = None  # where the splits were read; a file where it is all there is
     rdf: RdfNames | None = None  # what names stand for, of a graph that was read from RDF
+    ordered: SortedTrain | None = field(default=None, repr=False)  # `sorted_train` of some graph
 
     def __post_init__(self) -> None:
         if len(self.entities) ** 2 * len(self.relations) >= 2**63:
@@ -85,9 +108,18 @@ class Graph:
             raise DataError(f"no split {name!r}", hint=f"one of {', '.join(SPLITS)}")
         return found
 
+    @property
+    def sorted_train(self) -> SortedTrain | None:
+        """The training triples sorted in a file; None where those there are others."""
+        own = self.ordered
+        is_own = own is not None and own.train is self.train and own.entities is self.entities
+        return own if is_own else None
+
     @cached_property
     def entity_ids(self) -> Mapping[Term, int]:
         """Each entity's number."""
+        if isinstance(self.entities, EntityNames) and self.entities.numbers is not None:
+            return self.entities.numbers
         return {term: number for number, term in enumerate(self.entities)}
 
     @cached_property
@@ -98,35 +130,39 @@ class Graph:
     @cached_property
     def by_relation(
         self,
-    ) -> tuple[Int64[np.ndarray, " train"], Int64[np.ndarray, " relations_and_one"]]:
+    ) -> tuple[Int[np.ndarray, " train"], Int64[np.ndarray, " relations_and_one"]]:
         """The rows of train by relation, within each as they stand, and where each begins."""
-        relation = self.train[:, 1]
-        if len(self.relations) < 2**15:
-            relation = relation.astype(np.int16)  # which is sorted in one go
-        order = np.argsort(relation, kind="stable")
-        counts = np.bincount(self.train[:, 1], minlength=len(self.relations))
-        return order, np.append(0, np.cumsum(counts))
+        own = self.sorted_train
+        if own is not None:
+            return own.rows, own.facts.start.numpy()
+        return by_relation(self.train[:, 1], len(self.relations))
 
-    def known(self, side: Side, splits: Sequence[SplitName] = SPLITS) -> TripleSet[np.ndarray]:
+    def known(self, side: Side, splits: Sequence[SplitName] = SPLITS) -> KnownTriples:
         """The entities that stand on one side of the triples of some splits, by the other side."""
         key = (side, tuple(splits))
         found = self._known.get(key)
         if found is None:
-            rows = np.concatenate([self.split(name) for name in splits])
+            own = self.sorted_train if "train" in splits else None
+            among = [name for name in splits if own is None or name != "train"]
+            rows = np.concatenate([self.train[:0], *(self.split(name) for name in among)])
+            if own is not None:
+                rows = rows[~own.holds(rows)]
             found = TripleSet.of(rows, entities=len(self.entities), side=side)
+            if own is not None:
+                found = KnownFacts(own.facts, found)
             self._known[key] = found
         return found
 
     @cached_property
-    def _known(self) -> dict[tuple[Side, tuple[SplitName, ...]], TripleSet[np.ndarray]]:
+    def _known(self) -> dict[tuple[Side, tuple[SplitName, ...]], KnownTriples]:
         return {}
 
     def holds(
         self, triples: Int64[np.ndarray, "triples 3"], splits: Sequence[SplitName] = SPLITS
     ) -> Bool[np.ndarray, " triples"]:
         """Which triples are among those of some splits."""
-        found = self.known("tail", splits).holds(*triples.T)
-        return np.asarray(found)
+        known = self.known("tail", splits)
+        return known.has(self.contexts(triples, "tail"), triples[:, 2])
 
     def contexts(
         self, triples: Int64[np.ndarray, "triples 3"], side: Side

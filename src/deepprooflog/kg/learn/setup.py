@@ -146,7 +146,9 @@ def splits(
         options.learn_from == "auto" and options.prior.kind != NO_PRIOR
     )
     learn = graph.valid[order[cut:]] if from_valid else graph.train
-    return learn[candidates.hold(learn)], look[: options.evaluation.validation_size]
+    if candidates.entities is not None:
+        learn = learn[candidates.hold(learn)]
+    return learn, look[: options.evaluation.validation_size]
 
 
 def queries_to_rank(options: SharedOptions, graph: Graph) -> Int64[np.ndarray, "queries 3"]:

@@ -99,7 +99,7 @@ def cheapest_order(graph: Graph, atoms: Sequence[Struct]) -> list[Struct]:
     >>> [atom.functor.name for atom in cheapest_order(graph, atoms)]
     ['knows', 'knows', '\\\\=']
     """
-    facts = np.bincount(graph.train[:, 1], minlength=len(graph.relations)).tolist()
+    facts = np.diff(graph.by_relation[1]).tolist()
     return list(_ordered(atoms, {name: facts[n] for name, n in graph.relation_ids.items()}))
 
 

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.belief.believe import BELIEVE, belief_rule, neural_fact
+from deepprooflog.kg.data.large.entity_names import EntityNames
 from deepprooflog.kg.data.rules import Rule
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.prove.stored_facts import StoredFacts, stored_facts
@@ -27,6 +28,7 @@ from deepprooflog.logic.builtins import PROTECTED, is_builtin
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.program import BodyOrder, Predicate, PredicateKind, Program
 from deepprooflog.relational.database import Believe, Database
+from deepprooflog.relational.rules import is_fact
 from deepprooflog.relational.symbols import Symbols
 from deepprooflog.syntax.terms import Functor, functor_of
 
@@ -97,7 +99,11 @@ def symbols_of(graph: Graph, program: Program | None = None) -> Symbols:
 
     What else a program names, such as a rule's auxiliary predicates, is numbered after them.
     """
-    symbols = Symbols(tuple(relation_functors(graph)), tuple(graph.entities))
+    names, functors = graph.entities, tuple(relation_functors(graph))
+    if isinstance(names, EntityNames) and names.numbers is not None:
+        symbols = Symbols(functors, names, names.numbers)
+    else:
+        symbols = Symbols(functors, tuple(names))
     return symbols if program is None else symbols.extended(program)
 
 
@@ -117,10 +123,20 @@ def database_of(
     """
     program = program_of(graph, rules, order=order, believe=bool(believe), facts=False)
     where: Believe = "everywhere" if isinstance(believe, bool) else believe
+    symbols, own = symbols_of(graph), graph.sorted_train
+    if own is not None and not _has_facts(program):
+        return Database.of_pairs(
+            symbols, own.facts, program, nesting=nesting, believe=where, device=device
+        )
     return Database.of_columns(
-        symbols_of(graph), fact_columns(graph), program,
-        nesting=nesting, believe=where, device=device,
-    )  # fmt: skip
+        symbols, fact_columns(graph), program, nesting=nesting, believe=where, device=device
+    )
+
+
+def _has_facts(rules: Program) -> bool:
+    """Whether a program of rules has facts of its own, which are to be sorted with the others."""
+    every = (p.entries.explicit() for p in rules.predicates.values())
+    return any(is_fact(clause) for clauses in every for clause in clauses)
 
 
 def rules_of(database: Database, rules: Iterable[Rule]) -> tuple[Rule | None, ...]:

@@ -276,6 +276,8 @@ class Prover(nn.Module):
 def _relations(database: Database) -> Int[Tensor, " constants"]:
     """The number of the relation that a constant in believe(…) names; −1 where it names none."""
     symbols = database.symbols
+    if not database.shape.neural:
+        return torch.zeros(0, dtype=torch.long)
     found = torch.full((len(symbols.constants),), -1)
     for number, functor in enumerate(symbols.predicates):
         constant = symbols.constant_numbers.get(Atom(functor.name))

@@ -1,7 +1,8 @@
 """Run folders: what a training run leaves behind, and what may be trained into.
 
     config.json      the recipe's name, its task and every option
-    graph.json, graph.safetensors    names and rules, and triples, as they were when it began
+    graph.json, graph.safetensors    names and rules, and triples, as they were when it began;
+                                     of large graphs graph.index in place of the latter
     prior.safetensors                of a graph: the embedding that is believed, calibrated
     model.safetensors                the weights that answer
     metrics.jsonl    a line for each epoch

@@ -34,7 +34,7 @@ class NumberedRows:
     """Where the vectors of a database's symbols are: in the variables, then e_v, then the numbers.
 
     A term's *code* is its variable's number, those from the last one on alike, or its constant's
-    number after them; `terms` has the row of each code.
+    number after them; `terms` has the row of each code, its last entry that of any beyond.
     """
 
     arities: Int[Tensor, " predicates"]
@@ -57,10 +57,12 @@ def rows(scorer: Embedding, symbols: SymbolNames) -> NumberedRows:
     features: list[list[float]] = []
     constants: Sequence[Term] = symbols.constants
     if known.has_numbers and known.shares_constants:
-        # All have one row but `[]`, whose place is found faster than that of each.
-        terms += [VARIABLES + known.row(Atom("anyone"))] * len(constants)
-        if NIL in constants:
-            terms[VARIABLES + constants.index(NIL)] = VARIABLES + known.row(NIL)
+        # All have one row but `[]`: constants beyond the table have its last one.
+        nil = symbols.constant_numbers.get(NIL)
+        alike = VARIABLES + known.row(Atom("anyone"))
+        if nil is not None:
+            terms += [*[alike] * nil, VARIABLES + known.row(NIL)]
+        terms.append(alike)
         constants = ()
     for constant in constants:
         if known.has_numbers or isinstance(constant, Atom | Str):
@@ -198,6 +200,7 @@ def _parts(
     arguments = atoms[:, 1 : 1 + table.widest]
     variable = (-2 - arguments).clamp(0, VARIABLES - 1)
     code = torch.where(arguments < 0, variable, arguments + VARIABLES).long()
+    code = code.clamp(max=len(table.terms) - 1)
     return torch.cat([predicate.long()[:, None], table.terms[code]], 1)
 
 

@@ -6,7 +6,7 @@ names take as much memory as their letters, and none at all where the array is m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import overload
 
@@ -38,18 +38,18 @@ class EntityNames(Sequence[Term]):
         if len(ends) != len(kinds) or last != len(names):
             raise ValueError("names that do not fit their places")
         self.names, self.ends, self.kinds = names, ends, kinds
+        self.numbers: Mapping[Term, int] | None = None  # where the file has an index of them
 
     @classmethod
     def of(cls, terms: Sequence[Term]) -> EntityNames:
         """The same terms as bytes."""
         if isinstance(terms, EntityNames):
             return terms
-        texts = [_text(term) for term in terms]
-        encoded = [text.encode("utf-8", "surrogatepass") for _, text in texts]
+        raw = [encoded(term) for term in terms]
         return cls(
-            np.frombuffer(b"".join(encoded), dtype=np.uint8),
-            np.cumsum([len(name) for name in encoded], dtype=np.int64),
-            np.array([kind for kind, _ in texts], dtype=np.uint8),
+            np.frombuffer(b"".join(name for _, name in raw), dtype=np.uint8),
+            np.cumsum([len(name) for _, name in raw], dtype=np.int64),
+            np.array([kind for kind, _ in raw], dtype=np.uint8),
         )
 
     def __len__(self) -> int:
@@ -94,6 +94,12 @@ class EntityNames(Sequence[Term]):
             found.append(Atom(text) if kind == ATOM else _term(text, kind))
             at = end
         return found
+
+
+def encoded(term: Term) -> tuple[int, bytes]:
+    """What kind of constant a term is, and its name in bytes."""
+    kind, text = _text(term)
+    return kind, text.encode("utf-8", "surrogatepass")
 
 
 def _text(term: Term) -> tuple[int, str]:

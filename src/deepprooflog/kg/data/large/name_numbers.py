@@ -8,12 +8,14 @@ far are kept sorted: what a piece of a file adds is sorted for itself and merged
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Int64, UInt8, UInt64
 
 _SPREAD = np.uint64(29)
 _PADDING = 8
+_WORD = 2**64 - 1
 
 
 class NameNumbers:
@@ -44,7 +46,7 @@ class NameNumbers:
         end: Int64[np.ndarray, " fields"],
     ) -> Int64[np.ndarray, " fields"]:
         """The number of each field of padded bytes; who is not known yet gets the next one."""
-        first, second = self._hashes(raw, begin, end)
+        first, second = hashes(self._keys, raw, begin, end)
         order = np.argsort(first, kind="stable")
         ordered = first[order]
         starts = np.append(True, ordered[1:] != ordered[:-1]) if len(order) else ordered > 0
@@ -103,27 +105,43 @@ class NameNumbers:
         self._names.append(raw[np.arange(int(sizes.sum())) + np.repeat(skip, sizes)])
         self._sizes.append(sizes)
 
-    def _hashes(
-        self,
-        raw: UInt8[np.ndarray, " bytes"],
-        begin: Int64[np.ndarray, " fields"],
-        end: Int64[np.ndarray, " fields"],
-    ) -> tuple[UInt64[np.ndarray, " fields"], UInt64[np.ndarray, " fields"]]:
-        """Two hashes of each field, eight bytes of all fields at a time."""
-        words = np.ndarray((len(raw) - _PADDING + 1,), dtype="<u8", buffer=raw, strides=(1,))
-        sizes = end - begin
-        both = [sizes.astype(np.uint64) * key for key in self._keys]
-        rows = np.arange(len(sizes))
-        for at in range(0, int(sizes.max(initial=0)), 8):
-            if at:
-                rows = rows[sizes[rows] > at]
-            left = np.minimum(sizes[rows] - at, 8).astype(np.uint64)
-            word = words[begin[rows] + at]
-            word &= np.uint64(2**64 - 1) >> (np.uint64(64) - left * np.uint64(8))
-            for key, found in zip(self._keys, both, strict=True):
-                mixed = (found[rows] ^ word) * key
-                found[rows] = (mixed ^ (mixed >> _SPREAD)) * key
-        return both[0] ^ (both[0] >> _SPREAD), both[1] ^ (both[1] >> _SPREAD)
+
+def hashes(
+    keys: Sequence[np.uint64],
+    raw: UInt8[np.ndarray, " padded"],
+    begin: Int64[np.ndarray, " fields"],
+    end: Int64[np.ndarray, " fields"],
+) -> list[UInt64[np.ndarray, " fields"]]:
+    """The hash of each field of padded bytes by each key, eight bytes of all fields at a time."""
+    words = np.ndarray((len(raw) - _PADDING + 1,), dtype="<u8", buffer=raw, strides=(1,))
+    sizes = end - begin
+    every = [sizes.astype(np.uint64) * key for key in keys]
+    rows = np.arange(len(sizes))
+    for at in range(0, int(sizes.max(initial=0)), 8):
+        if at:
+            rows = rows[sizes[rows] > at]
+        left = np.minimum(sizes[rows] - at, 8).astype(np.uint64)
+        word = words[begin[rows] + at]
+        word &= np.uint64(_WORD) >> (np.uint64(64) - left * np.uint64(8))
+        for key, found in zip(keys, every, strict=True):
+            mixed = (found[rows] ^ word) * key
+            found[rows] = (mixed ^ (mixed >> _SPREAD)) * key
+    return [found ^ (found >> _SPREAD) for found in every]
+
+
+def hash_of(key: int, raw: bytes) -> int:
+    """The hash that `hashes` gives one field.
+
+    >>> raw = np.frombuffer(b"a longer name", np.uint8)
+    >>> (found,) = hashes([np.uint64(5)], padded(raw), np.array([0]), np.array([len(raw)]))
+    >>> int(found[0]) == hash_of(5, raw.tobytes())
+    True
+    """
+    found = len(raw) * key & _WORD
+    for at in range(0, len(raw), 8):
+        mixed = (found ^ int.from_bytes(raw[at : at + 8], "little")) * key & _WORD
+        found = (mixed ^ mixed >> int(_SPREAD)) * key & _WORD
+    return found ^ found >> int(_SPREAD)
 
 
 def padded(raw: UInt8[np.ndarray, " bytes"]) -> UInt8[np.ndarray, " padded"]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int64, UInt8
+from jaxtyping import Int32, Int64, UInt8
 
 from deepprooflog.kg.data.header import column_kind
 from deepprooflog.kg.data.large.entity_names import ATOM, INTEGER, EntityNames
@@ -32,7 +32,7 @@ class NumberedTables:
 
     entities: EntityNames
     relations: tuple[str, ...]
-    rows: Mapping[SplitName, Int64[np.ndarray, "triples 3"]]
+    rows: Mapping[SplitName, Int32[np.ndarray, "triples 3"]]
 
 
 class _OtherForm(Exception):
@@ -51,11 +51,11 @@ def read_large_tables(files: Mapping[SplitName, Path]) -> NumberedTables | None:
 
 def _table(
     path: Path, entities: NameNumbers, relations: NameNumbers
-) -> Int64[np.ndarray, "triples 3"]:
+) -> Int32[np.ndarray, "triples 3"]:
     """One table; the array is as long as the file has lines, and no other copy is made."""
     if not path.name.endswith((".tsv", ".txt")):
         raise _OtherForm
-    rows, at = np.empty((_lines(path), 3), dtype=np.int64), 0
+    rows, at = np.empty((_lines(path), 3), dtype=np.int32), 0
     for raw in _pieces(path):
         begin, end = _fields(raw)
         if not at:
