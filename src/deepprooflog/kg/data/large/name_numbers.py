@@ -2,17 +2,22 @@
 
 A name is told by a hash of 128 bits whose multipliers are drawn anew for each table, so that two
 names of one hash are not to be expected in any graph, by chance or on purpose. The hashes seen so
-far are kept sorted: what a piece of a file adds is sorted for itself and merged.
+far are kept sorted, those met lately in a smaller table of their own: what a piece of a file adds
+is merged into that, and it into the larger one when it has grown to a share of it. So a hash moves
+as often as the table doubles, not as often as there are pieces.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Int64, UInt8, UInt64
 
+LATELY = 1_000_000
+SHARE = 4
 _SPREAD = np.uint64(29)
 _PADDING = 8
 _WORD = 2**64 - 1
@@ -30,14 +35,12 @@ class NameNumbers:
 
     def __init__(self) -> None:
         self._keys = [np.uint64(secrets.randbits(64) | 1) for _ in range(2)]
-        self._first = np.zeros(0, dtype=np.uint64)  # sorted
-        self._second = np.zeros(0, dtype=np.uint64)
-        self._numbers = np.zeros(0, dtype=np.int64)
+        self._all, self._lately = _SortedHashes.empty(), _SortedHashes.empty()
         self._names: list[UInt8[np.ndarray, " bytes"]] = []
         self._sizes: list[Int64[np.ndarray, " new"]] = []
 
     def __len__(self) -> int:
-        return len(self._first)
+        return len(self._all) + len(self._lately)
 
     def number(
         self,
@@ -76,21 +79,21 @@ class NameNumbers:
         end: Int64[np.ndarray, " fields"],
     ) -> Int64[np.ndarray, " distinct"]:
         """The numbers of distinct fields that are sorted by their hash."""
-        place = np.searchsorted(self._first, first[leaders])
-        known = np.zeros(len(leaders), dtype=bool)
-        inside = place < len(self._first)
-        known[inside] = self._first[place[inside]] == first[leaders[inside]]
-        if (self._second[place[known]] != second[leaders[known]]).any():
-            raise ArithmeticError("two names of one hash")
-        numbers = np.empty(len(leaders), dtype=np.int64)
-        numbers[known] = self._numbers[place[known]]
-        fresh = np.flatnonzero(~known)
+        own, other = first[leaders], second[leaders]
+        numbers, _ = self._all.find(own, other)
+        lately, place = self._lately.find(own, other)
+        numbers = np.maximum(numbers, lately)
+        fresh = np.flatnonzero(numbers < 0)
         met = np.argsort(leaders[fresh])  # as they stand in the bytes
         numbers[fresh[met]] = np.arange(len(self), len(self) + len(fresh))
-        at, new = place[fresh], leaders[fresh]
-        self._first = np.insert(self._first, at, first[new])
-        self._second = np.insert(self._second, at, second[new])
-        self._numbers = np.insert(self._numbers, at, numbers[fresh])
+        new = leaders[fresh]
+        self._lately = self._lately.with_new(place[fresh], first[new], second[new], numbers[fresh])
+        if len(self._lately) > max(LATELY, len(self._all) // SHARE):
+            at = np.searchsorted(self._all.first, self._lately.first)
+            self._all = self._all.with_new(
+                at, self._lately.first, self._lately.second, self._lately.numbers
+            )
+            self._lately = _SortedHashes.empty()
         self._keep(raw, begin[new[met]], end[new[met]])
         return numbers
 
@@ -104,6 +107,50 @@ class NameNumbers:
         skip = begin - (np.cumsum(sizes) - sizes)
         self._names.append(raw[np.arange(int(sizes.sum())) + np.repeat(skip, sizes)])
         self._sizes.append(sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class _SortedHashes:
+    """Both hashes of some names, sorted by the first, and the names' numbers."""
+
+    first: UInt64[np.ndarray, " names"]
+    second: UInt64[np.ndarray, " names"]
+    numbers: Int64[np.ndarray, " names"]
+
+    @classmethod
+    def empty(cls) -> _SortedHashes:
+        hashes = np.zeros(0, dtype=np.uint64)
+        return cls(hashes, hashes, np.zeros(0, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def find(
+        self, first: UInt64[np.ndarray, " asked"], second: UInt64[np.ndarray, " asked"]
+    ) -> tuple[Int64[np.ndarray, " asked"], Int64[np.ndarray, " asked"]]:
+        """The number of each hash, -1 where it is not here, and where it stands or would."""
+        place = np.searchsorted(self.first, first)
+        numbers = np.full(len(first), -1, dtype=np.int64)
+        inside = np.flatnonzero(place < len(self.first))
+        here = inside[self.first[place[inside]] == first[inside]]
+        if (self.second[place[here]] != second[here]).any():
+            raise ArithmeticError("two names of one hash")
+        numbers[here] = self.numbers[place[here]]
+        return numbers, place
+
+    def with_new(
+        self,
+        at: Int64[np.ndarray, " new"],
+        first: UInt64[np.ndarray, " new"],
+        second: UInt64[np.ndarray, " new"],
+        numbers: Int64[np.ndarray, " new"],
+    ) -> _SortedHashes:
+        """These with others, which are sorted and stand at `at`."""
+        return _SortedHashes(
+            np.insert(self.first, at, first),
+            np.insert(self.second, at, second),
+            np.insert(self.numbers, at, numbers),
+        )
 
 
 def hashes(
