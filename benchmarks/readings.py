@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--rules", help="a file of rules; default: they are mined")
     parser.add_argument("--seconds", type=float, help="of mining, at most; default: any")
     parser.add_argument("--most", type=int, help="rules of a relation; default: as dprl mine")
+    parser.add_argument("--min-support", type=int, help="of a rule; default: as dprl mine")
     parser.add_argument("--triples", type=int, help="test triples; default: all")
     parser.add_argument("--seed", type=int, default=0, help="of the test triples' sample")
     parser.add_argument("--readings", nargs="+", choices=tuple(READINGS), default=list(READINGS))
@@ -67,7 +68,8 @@ def rules_for(graph: Graph, arguments: argparse.Namespace) -> Rules:
     if arguments.rules:
         rules, done = read_rules(arguments.rules), "read"
     else:
-        given = {"seconds": arguments.seconds, "most": arguments.most}
+        names = ("seconds", "most", "min_support")
+        given = {name: getattr(arguments, name) for name in names}
         kept = {key: value for key, value in given.items() if value is not None}
         rules, done = dpl.kg.mine(graph, **kept), "mine"
     seconds = time.process_time() - began

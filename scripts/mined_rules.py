@@ -30,8 +30,8 @@ def subset(backing: Backing, rules: np.ndarray) -> Backing:
     """The same for some of the rules, in order."""
     whole = backing.rules
     own = WeighedRules(
-        whole.relation, tuple(whole.rules[r] for r in rules), whole.support[rules],
-        whole.predictions[rules],
+        whole.relation, tuple(whole.rules[r] for r in rules),
+        tuple(whole.bodies[r] for r in rules), whole.support[rules], whole.predictions[rules],
     )  # fmt: skip
     parts = [backing.of(r) for r in rules.tolist()]
     begin = np.cumsum([0, *map(len, parts)])

@@ -139,5 +139,6 @@ def test_the_help_tells_the_defaults(capsys: pytest.CaptureFixture[str]) -> None
     text = " ".join(capsys.readouterr().out.split())
     defaults = MineOptions()
     for told in (defaults.seconds, defaults.max_length, defaults.min_support,
-                 defaults.min_confidence, defaults.most, defaults.seed):  # fmt: skip
+                 defaults.min_confidence, defaults.most, defaults.most_of_constant,
+                 defaults.seed):  # fmt: skip
         assert f"default: {told:g}" in text

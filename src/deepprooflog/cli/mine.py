@@ -38,9 +38,15 @@ def add_parser(commands: Commands) -> None:
     add("--seconds", metavar="S", type=positive_seconds, help="stop after S; default: 300")
     add("--max-length", metavar="N", type=int, help="atoms in a body; default: 3")
     add("--min-support", metavar="N", type=positive_integer, help="default: 5")
-    add("--min-confidence", metavar="X", type=float, help="default: 0.01")
+    add("--min-confidence", metavar="X", type=float, help="default: 0.001")
     add("--most", metavar="N", type=positive_integer,
-        help="rules of a relation, without and with constants each; default: 500")  # fmt: skip
+        help="rules of a relation without constants; default: 2000")  # fmt: skip
+    add("--most-of-constant", metavar="N", type=positive_integer,
+        help="rules of a constant in a head, r(X,c) or r(c,Y); default: 100")  # fmt: skip
+    add("--most-with-constants", metavar="N", type=positive_integer,
+        help="rules of a relation with constants; default: any number")  # fmt: skip
+    add("--constant-length", metavar="N", type=int,
+        help="atoms in the body of a path with a constant at its end; default: 2")  # fmt: skip
     add("--no-constants", action="store_true", help="only rules over variables")
     add("--no-identity", action="store_true", help="let two variables be one entity in the counts")
     add("--guards", action="store_true", help="write object identity into the rules, X \\= Y")
@@ -94,7 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that were given; the others are the miner's own."""
-    names = ("seconds", "max_length", "min_support", "min_confidence", "most", "seed")
+    names = (
+        "seconds", "max_length", "min_support", "min_confidence", "most", "most_of_constant",
+        "most_with_constants", "constant_length", "seed",
+    )  # fmt: skip
     given = {name: getattr(arguments, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     if arguments.no_constants:

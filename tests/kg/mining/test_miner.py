@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -19,10 +20,18 @@ from deepprooflog.kg.mining.found import CLOSED, FREE, FoundRule
 from deepprooflog.kg.mining.miner import mine
 from deepprooflog.kg.mining.options import MineOptions
 from deepprooflog.kg.mining.search import RuleSearch
+from deepprooflog.syntax.terms import Var
 from kg.mining.brute_force import counts
 from kg.mining.random_graphs import Triples, triples
 
-EVERYTHING = MineOptions(min_support=1, min_confidence=0.0, most=None, facts=1000)
+EVERYTHING = MineOptions(
+    min_support=1,
+    min_confidence=0.0,
+    constant_length=3,
+    most=None,
+    most_of_constant=None,
+    facts=1000,
+)
 
 
 def search(graph: Graph, options: MineOptions) -> list[FoundRule]:
@@ -160,6 +169,38 @@ def test_the_longest_rules_restate_nothing() -> None:
     assert "p(A,B) :- p(A,C), q(C,D), q(B,D)." in texts
 
 
+def test_the_surest_rules_of_each_constant_are_kept() -> None:
+    """speaks(X,italian) has as many rules kept as speaks(X,norse), however sure each is."""
+    towns = [(f"e{n}", f"r{k}", "rome" if n % 2 else "oslo") for n in range(40) for k in range(3)]
+    tongues = [(f"e{n}", "speaks", "italian" if n % 2 else "norse") for n in range(40)]
+    graph = graph_of([*towns, *tongues[:30]])
+    found: dict[int, Counter[str]] = {}
+    for most in (2, 100):
+        rules = mine(graph, max_length=2, most_of_constant=most)
+        heads = [str(rule).split(" :- ")[0] for rule in rules]
+        found[most] = Counter(head for head in heads if head.startswith("speaks(A,"))
+        surest = [rule.weight for rule in rules if str(rule).startswith("speaks(A,italian)")]
+        assert surest == sorted(surest, reverse=True)
+    assert found[2] == {"speaks(A,italian)": 2, "speaks(A,norse)": 2}
+    assert all(count > 2 for count in found[100].values())
+
+
+def test_paths_with_a_constant_are_as_long_as_asked() -> None:
+    """b leads to c and to d, and r to c alone."""
+    steps = [row for n in range(30) for row in ((f"x{n}", "a", f"z{n}"), (f"z{n}", "e", f"w{n}"))]
+    ends = [(f"{at}{n}", "b", end) for n in range(30) for at in "zw" for end in "cd"]
+    graph = graph_of([*steps, *ends, *[(f"x{n}", "r", "c") for n in range(30)]])
+    lengths = {
+        most: {
+            len(rule.clause.body)
+            for rule in mine(graph, constant_length=most)
+            if any(type(t) is not Var for t in rule.clause.args)
+        }
+        for most in (1, 2, 3)
+    }
+    assert lengths == {1: {1}, 2: {1, 2}, 3: {1, 2, 3}}
+
+
 def test_stopping_leaves_what_was_found() -> None:
     graph = graph_of(planted(np.random.default_rng(0), 0.1))
     asked = iter(range(10**6))
@@ -199,7 +240,8 @@ def test_a_graph_without_training_triples() -> None:
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("seconds", 0.0), ("max_length", 4), ("min_support", 0), ("min_confidence", 1.5),
+    [("seconds", 0.0), ("max_length", 4), ("constant_length", 4), ("min_support", 0),
+     ("most_of_constant", 0), ("min_confidence", 1.5),
      ("most", 0), ("facts", 0), ("seed", -1)],
 )  # fmt: skip
 def test_options_out_of_range(option: str, value: float) -> None:

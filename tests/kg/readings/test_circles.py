@@ -61,14 +61,15 @@ def test_a_policy_ends_in_circles(circle: Path, nesting: int) -> None:
     assert set(found.readings) == {"max", "noisy-or", "clusters"}
 
 
+@pytest.mark.parametrize("support", [40, -4])
 def test_more_hits_than_predictions_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], support: int
 ) -> None:
     """The weight would be above 1, and the noisy-or of it no number."""
     wrong = tmp_path / "wrong.txt"
-    wrong.write_text(CIRCLE.replace("4\t4\t1.0", "4\t40\t1.0"))
+    wrong.write_text(CIRCLE.replace("4\t4\t1.0", f"4\t{support}\t1.0"))
     given = ["--set", "data=village", "--set", f"rules={wrong}", "--out", str(tmp_path / "run")]
     assert main(["train", "kg", *given]) == 2
     told = capsys.readouterr().err
-    assert "wrong.txt:3" in told and "a support of 40 among 4 predictions" in told
+    assert "wrong.txt:3" in told and f"a support of {support} among 4 predictions" in told
     assert "Traceback" not in told and not (tmp_path / "run").exists()

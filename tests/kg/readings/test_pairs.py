@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from deepprooflog.api import solve
 from deepprooflog.kg.data.rules import Rule, parse_rules
 from deepprooflog.kg.data.triples import SIDES, Graph, graph_of
+from deepprooflog.kg.mining.found import FREE, FoundRule
 from deepprooflog.kg.prove.program import program_of
 from deepprooflog.kg.readings.bodies import path_rule
 from deepprooflog.kg.readings.pairs import BodyReader
+from deepprooflog.kg.readings.traits import trait_pairs
+from kg.mining.brute_force import predictions
 from kg.mining.random_graphs import Triples, triples
 
 BODIES = (
@@ -53,16 +56,38 @@ def test_bodies_connect_what_the_solver_proves(
     text = f"{head} :- {body}."
     rule = parse_rules(text)[0]
     reader = BodyReader(graph)
-    assert reader.readable(rule)
+    read = reader.body(rule)
+    assert read is not None
     expected = proved(graph, text)
     everyone = np.arange(len(graph.entities))
     for side in SIDES:
-        (x, y) = reader.pairs([rule], side, everyone)[0]
+        (x, y) = reader.pairs([read], side, everyone)[0]
         assert len(x) == len(set(zip(x.tolist(), y.tolist(), strict=True)))
         assert set(zip(x.tolist(), y.tolist(), strict=True)) == expected
-        some = reader.pairs([rule], side, everyone[::2])[0]
+        some = reader.pairs([read], side, everyone[::2])[0]
         kept = {pair for pair in expected if pair[SIDES.index(side)] % 2 == 0}
         assert set(zip(some[0].tolist(), some[1].tolist(), strict=True)) == kept
+
+
+@given(triples(entities=4, relations=2, most=10), st.lists(st.integers(0, 3), unique=True))
+@settings(max_examples=10)
+def test_all_rules_about_traits_at_once(rows: Triples, some: list[int]) -> None:
+    """Each rule's pairs are those of the definition, whatever rules are read beside it."""
+    graph = graph_of([*dict.fromkeys([*rows, ("e0", "r0", "e1"), ("e2", "r1", "e3")])])
+    everyone, facts = range(len(graph.entities)), {(h, r, t) for h, r, t in graph.train.tolist()}
+    facts = {(h, r, t) for h, r, t in facts if h != t}
+    rules = [
+        FoundRule(0, (a,), x, y, end, 0, 0, 0)
+        for a, end, c in product(range(4), (FREE, *everyone), everyone)
+        for x, y in ((FREE, c), (c, FREE))
+    ]
+    reader = BodyReader(graph)
+    for side in SIDES:
+        found = trait_pairs(reader.edges, rules, side, np.array(some, np.int64))
+        for rule, (x, y) in zip(rules, found, strict=True):
+            expected = predictions(graph, facts, rule, True)
+            expected = {pair for pair in expected if pair[SIDES.index(side)] in some}
+            assert sorted(zip(x.tolist(), y.tolist(), strict=True)) == sorted(expected)
 
 
 def rule_of(text: str) -> Rule:
@@ -82,7 +107,7 @@ def rule_of(text: str) -> Rule:
 )
 def test_what_cannot_be_read(text: str) -> None:
     graph = graph_of([("e0", "r0", "e1"), ("e1", "r1", "e0")])
-    assert not BodyReader(graph).readable(rule_of(text))
+    assert BodyReader(graph).body(rule_of(text)) is None
 
 
 def test_the_order_of_atoms_and_guards_make_no_difference() -> None:

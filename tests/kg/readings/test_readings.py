@@ -14,7 +14,7 @@ from deepprooflog.kg.data.triples import graph_of
 from deepprooflog.kg.evaluation.evaluate import Ranker
 from deepprooflog.kg.evaluation.figures import mrr
 from deepprooflog.kg.evaluation.metrics import means
-from deepprooflog.kg.readings.backing import backing_of
+from deepprooflog.kg.readings.backing import Backing, WeighedRules, backing_of
 from deepprooflog.kg.readings.clusters import clusters, overlaps
 from deepprooflog.kg.readings.evaluate import evaluate_readings
 from deepprooflog.kg.readings.formulas import clustered, maximum, noisy_or
@@ -60,7 +60,7 @@ def test_clusters_lie_between_maximum_and_noisy_or(rows: Triples, threshold: flo
     reader = RuleReader(graph, tuple(parse_rules("\n".join(RULES))))
     rules = reader.by_relation[0]
     backing = backing_of(reader.bodies, rules, graph.train[graph.train[:, 1] == 0])
-    each, number = -np.log1p(-rules.weight), clusters(overlaps(backing), threshold)
+    each, number = -np.log1p(-rules.weight), clusters(overlaps(backing), threshold, len(rules))
     found = clustered(backing, number)
     for pair in range(len(backing)):
         own = [r for r in range(len(rules)) if pair in backing.of(r)]
@@ -80,6 +80,43 @@ def test_the_second_rule_decides_between_equals() -> None:
     ranker = Ranker(graph, protocol="full")
     found = evaluate_readings(reader, ranker, graph.test, ["max"])["max"]
     assert found["tail"]["mrr"] == 1.0
+
+
+@given(st.lists(st.sets(st.integers(0, 39), max_size=25), min_size=1, max_size=30))
+@settings(max_examples=20)
+def test_ties_are_decided_by_rules_however_deep(backed: list[set[int]]) -> None:
+    """Pairs stand in the order of the lists of their rules' weights, the surest first."""
+    support = np.repeat(np.arange(40, 20, -1), 2)  # each weight twice
+    nobody = parse_rules("p(X,Y) :- q(X,Y).").rules[0]
+    rules = WeighedRules(0, (nobody,) * 40, (nobody.clause,) * 40, support, np.full(40, 45))
+    weights = [[float(rules.weight[r]) for r in sorted(own)] for own in backed]
+    by_rule = [[n for n, own in enumerate(backed) if r in own] for r in range(40)]
+    begin = np.cumsum([0, *map(len, by_rule)])
+    numbers = np.arange(len(backed))
+    pair = np.array([n for own in by_rule for n in own], np.int64)
+    scores = maximum(Backing(rules, numbers, numbers, begin, pair))
+    for a, one in enumerate(weights):
+        assert scores[a] == pytest.approx(max(one, default=0.0), abs=2e-6)
+        for b, other in enumerate(weights):
+            assert (scores[a] > scores[b]) == (one > other)
+
+
+def test_parts_of_a_relation_are_compared() -> None:
+    """The lists of r0(e0,·) and r0(·,e1) in one part or in two: the same scores."""
+    draw = np.random.default_rng(3)
+    rows: Triples = [
+        (f"e{a}", f"r{b}", f"e{c}") for a, b, c in draw.integers([9, 2, 9], size=(60, 3)).tolist()
+    ]
+    graph = graph_of(list(dict.fromkeys(rows)))
+    reader = RuleReader(graph, tuple(parse_rules("\n".join(RULES))))
+    asked = np.array([[x, 0, y] for x, y in ((0, 1), (2, 3), (4, 5), (0, 3))])
+    together = reader.scores(asked, ["max", "noisy-or"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("deepprooflog.kg.readings.scores.BLOCK", 1)
+        apart = reader.scores(asked, ["max", "noisy-or"])
+    for name, whole in together.items():
+        assert np.array_equal(whole.numbers, apart[name].numbers)
+        assert np.array_equal(whole.values, apart[name].values)
 
 
 def test_ranks_of_lists_are_those_of_full_ranking() -> None:

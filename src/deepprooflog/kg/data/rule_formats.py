@@ -204,7 +204,7 @@ def _table_rule(line: _Line) -> Rule:
     if not numbers:
         return Rule(clause, f"r{line.number}", 1.0)
     predictions, support, confidence = numbers
-    if support > predictions:
+    if not 0 <= support <= predictions:
         line.wrong(begins[1], f"a support of {support:g} among {predictions:g} predictions",
                    "predictions come first: 141⇥97⇥0.688⇥head <= body")  # fmt: skip
     counts = RuleCounts(int(support), int(predictions)) if predictions >= 1 else None

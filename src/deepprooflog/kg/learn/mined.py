@@ -12,10 +12,12 @@ from deepprooflog.kg.data.rule_writing import rules_text
 from deepprooflog.kg.data.rules import MINED, Rule, Rules, parse_rules
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.mining.miner import mine
-from deepprooflog.kg.mining.options import MineOptions
+from deepprooflog.kg.mining.options import LONGEST
 from deepprooflog.kg.readings.cover import covering
 from deepprooflog.kg.readings.scores import RuleReader
 from deepprooflog.learn.run.options import CheckedOptions, option
+
+AT_MOST = 500  # of a relation's rules are chosen from, without and with constants each
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,7 @@ class MiningOptions(CheckedOptions):
     """Which rules are mined, and how long that may take."""
 
     rules: int = option(10, "mined rules of a relation at most", at_least=1, at_most=10_000)
-    confidence: float = option(
-        MineOptions.min_confidence, "the least that a mined rule has", at_least=0, at_most=1
-    )
+    confidence: float = option(0.01, "the least that a mined rule has", at_least=0, at_most=1)
     seconds: float = option(60.0, "for mining and choosing", above=0, at_most=10**6)
     nesting: int = option(
         1, "how deep mined rules stand inside one another", at_least=0, at_most=100
@@ -48,7 +48,8 @@ def mined_rules(
     began = time.perf_counter()
     found = mine(
         graph, seconds=options.seconds, min_confidence=options.confidence, seed=seed,
-        progress=progress,
+        progress=progress, constant_length=LONGEST, most=AT_MOST, most_of_constant=AT_MOST,
+        most_with_constants=AT_MOST,
     )  # fmt: skip
     reader = RuleReader(graph, found.rules)
     chosen: list[Rule] = []

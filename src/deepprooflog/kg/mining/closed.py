@@ -29,7 +29,7 @@ class Thresholds:
 
     support: int
     confidence: float
-    constants: bool = True
+    constants: int = 2  # the most steps of a path with a constant at its end; 0 for none
 
     def keep(self, support: int, predictions: int) -> bool:
         """Whether one rule is kept."""
@@ -72,14 +72,14 @@ class PathCounter:
             for tally in tallies.values():
                 tally.add(reach)
         total = int(predictions.sum())
-        some = [t for t in tallies.values() if self._worth(t.support, total)]
+        some = [t for t in tallies.values() if self._worth(path, t.support, total)]
         if not some:
             return
         for reach in held or (self._walked(walk, *span, drop) for span in ranges):
             for tally in some:
-                tally.add_pca(reach, self.kept if self.kept.constants and len(path) > 1 else None)
+                tally.add_pca(reach, self.kept if self._with_constants(path) else None)
         for tally in some:
-            for rule in self._kept(tally, predictions, len(path) > 1):
+            for rule in self._kept(tally, predictions, self._with_constants(path)):
                 yield turn(rule, path, self.edges.relations) if turned else rule._replace(path=path)
 
     def least_predictions(self, path: Path) -> int:
@@ -99,10 +99,14 @@ class PathCounter:
         # An x of a hub may lose two y: itself, and the one its path came through.
         return int((before * np.maximum(last - 2 * self.identity, 0)).max(initial=0))
 
-    def _worth(self, support: int, total: int) -> bool:
+    def _with_constants(self, path: Path) -> bool:
+        """Whether constants are put in place of X or Y: a path of one step is an acyclic rule."""
+        return 1 < len(path) <= self.kept.constants
+
+    def _worth(self, path: Path, support: int, total: int) -> bool:
         """Whether a rule may be kept, with a constant if not without."""
         enough = support >= self.kept.support
-        return self.kept.keep(support, total) or (self.kept.constants and enough)
+        return self.kept.keep(support, total) or (self._with_constants(path) and enough)
 
     def _dropped(self, path: Path) -> Pairs | None:
         if not self.identity or len(path) < 3:
@@ -136,7 +140,7 @@ class PathCounter:
         return reach if drop is None else reach.without(*drop)
 
     def _kept(
-        self, tally: _HeadTally, predictions: Int64[np.ndarray, " entities"], longer: bool
+        self, tally: _HeadTally, predictions: Int64[np.ndarray, " entities"], constants: bool
     ) -> Iterator[FoundRule]:
         x, y = tally.pairs
         support, total = len(x), int(predictions.sum())
@@ -144,7 +148,7 @@ class PathCounter:
         example = (int(x[0]), int(y[0]))
         if self.kept.keep(support, total):
             yield FoundRule(tally.head, (), FREE, FREE, CLOSED, *counts, example)
-        if not (self.kept.constants and longer):
+        if not constants:
             return
         sure = support / total
         targets = np.flatnonzero(np.bincount(y) >= self.kept.support)

@@ -25,9 +25,12 @@ def mine(
     min_support: int = MineOptions.min_support,
     min_confidence: float = MineOptions.min_confidence,
     constants: bool = MineOptions.constants,
+    constant_length: int = MineOptions.constant_length,
     identity: bool = MineOptions.identity,
     guards: bool = MineOptions.guards,
     most: int | None = MineOptions.most,
+    most_of_constant: int | None = MineOptions.most_of_constant,
+    most_with_constants: int | None = MineOptions.most_with_constants,
     facts: int | None = MineOptions.facts,
     seed: int = MineOptions.seed,
     progress: bool = False,
@@ -47,8 +50,8 @@ def mine(
     1.0 child(A,B) :- parent(B,A). 2 child(bob,ann)
     """
     options = MineOptions(
-        seconds, max_length, min_support, min_confidence, constants, identity, guards, most, facts,
-        seed,
+        seconds, max_length, min_support, min_confidence, constants, constant_length, identity,
+        guards, most, most_of_constant, most_with_constants, facts, seed,
     )  # fmt: skip
     if not len(graph.train):
         raise DataError(f"the graph {graph.name} has no training triples")

@@ -21,16 +21,22 @@ class MineOptions:
     """The most atoms in the body of a rule without constants at its end."""
     min_support: int = 5
     """The fewest facts that a rule predicts."""
-    min_confidence: float = 0.01
+    min_confidence: float = 0.001
     """The least share of a rule's predictions that are facts."""
     constants: bool = True
     """Whether to look for rules with constants."""
+    constant_length: int = 2
+    """The most atoms in the body of a path with a constant at its end."""
     identity: bool = True
     """Count under object identity: different variables are different entities."""
     guards: bool = False
     """Write object identity into the rules, as X \\= Y."""
-    most: int | None = 500
-    """The most rules kept for a relation, of those with and of those without constants."""
+    most: int | None = 2000
+    """The most rules without constants kept for a relation."""
+    most_of_constant: int | None = 100
+    """The most rules kept for one constant in a head, r(X, c) or r(c, Y)."""
+    most_with_constants: int | None = None
+    """The most rules with constants kept for a relation, whatever the constants."""
     facts: int | None = None
     """The facts of each relation beside which paths of length 3 are looked for; None for as many as
     make 25,000 over all relations, 100 at least."""
@@ -42,9 +48,11 @@ class MineOptions:
             raise _wrong("seconds", self.seconds, "a number above 0, or None")
         if self.max_length not in range(1, LONGEST + 1):
             raise _wrong("max_length", self.max_length, f"1 to {LONGEST}")
+        if self.constant_length not in range(1, LONGEST + 1):
+            raise _wrong("constant_length", self.constant_length, f"1 to {LONGEST}")
         if self.min_support < 1:
             raise _wrong("min_support", self.min_support, "1 or more")
-        for name in ("most", "facts"):
+        for name in ("most", "most_of_constant", "most_with_constants", "facts"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise _wrong(name, value, "1 or more, or None")
         if not 0 <= self.min_confidence <= 1:

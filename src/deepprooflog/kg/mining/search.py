@@ -29,6 +29,7 @@ from deepprooflog.kg.mining.found import FoundRule
 from deepprooflog.kg.mining.options import MineOptions
 
 LOOKING = 0.25  # of the time that is left, for finding paths of length 3
+SPARE = 100  # rules that are held beyond those that are kept, before the surest are chosen
 EVERY = 32  # facts of a relation whose paths are put together
 
 SearchStep = tuple[float, str]
@@ -46,10 +47,14 @@ class RuleSearch:
 
     def __post_init__(self) -> None:
         options = self.options
-        self.kept = Thresholds(options.min_support, options.min_confidence, options.constants)
+        self.kept = Thresholds(
+            options.min_support, options.min_confidence, options.constants * options.constant_length
+        )
         self.counter = PathCounter(self.edges, options.identity, self.kept)
         self.began = time.perf_counter()
-        self._found: dict[tuple[int, bool], list[FoundRule]] = defaultdict(list)
+        # Those of a relation without constants, and those of each constant in a head.
+        self._found: dict[tuple[int, int, int], list[FoundRule]] = defaultdict(list)
+        self._count = 0
 
     def run(self) -> Iterator[SearchStep]:
         """Search, step by step; stopping between two steps leaves what was found."""
@@ -61,22 +66,29 @@ class RuleSearch:
 
     def found(self) -> list[FoundRule]:
         """The rules to keep, by relation, those without constants first, the surest first."""
-        keys = sorted(self._found)
-        return [rule for key in keys for rule in _best(self._found[key], self.options.most)]
+        kept: dict[tuple[int, bool], list[FoundRule]] = defaultdict(list)
+        for key, rules in self._found.items():
+            kept[key[0], rules[0].with_constants] += _best(rules, self._most(rules[0]))
+        most = {False: self.options.most, True: self.options.most_with_constants}
+        return [rule for key in sorted(kept) for rule in _best(kept[key], most[key[1]])]
 
     def __len__(self) -> int:
-        most = self.options.most
-        return sum(
-            len(rules) if most is None else min(len(rules), most) for rules in self._found.values()
-        )
+        return self._count
+
+    def _most(self, rule: FoundRule) -> int | None:
+        """How many rules like one are kept."""
+        options = self.options
+        return options.most_of_constant if rule.with_constants else options.most
 
     def _keep(self, rules: Iterable[FoundRule]) -> None:
         for rule in rules:
-            key = rule.relation, rule.with_constants
-            kept = self._found[key]
+            kept = self._found[rule.relation, rule.x, rule.y]
+            most = self._most(rule)
             kept.append(rule)
-            if self.options.most is not None and len(kept) > 8 * self.options.most + 1000:
-                self._found[key] = _best(kept, self.options.most)
+            if most is None or len(kept) <= most:
+                self._count += 1
+            elif len(kept) > 2 * most + SPARE:
+                kept[:] = _best(kept, most)
 
     def _over(self, doing: str, share: float = 1.0) -> bool:
         """Whether the search has to end, or one part of it has had its share of the time."""

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from deepprooflog.kg.data.rules import Rule
-from deepprooflog.kg.readings.pairs import BodyReader
+from deepprooflog.kg.readings.pairs import BodyReader, RuleBody
 
 CAUTION = 5  # predictions that might have failed, so that 500 of 500 are surer than 3 of 3
 AT_ONCE = 64  # rules whose pairs over the whole graph are held at once
@@ -21,6 +21,7 @@ class WeighedRules:
 
     relation: int
     rules: tuple[Rule, ...]
+    bodies: tuple[RuleBody, ...]  # of these rules, as they are read
     support: Int64[np.ndarray, " rules"]
     predictions: Int64[np.ndarray, " rules"]
 
@@ -33,7 +34,9 @@ class WeighedRules:
         return np.asarray(self.support / (self.predictions + CAUTION))
 
 
-def weighed_rules(reader: BodyReader, relation: int, rules: Sequence[Rule]) -> WeighedRules:
+def weighed_rules(
+    reader: BodyReader, relation: int, rules: Sequence[Rule], bodies: Sequence[RuleBody]
+) -> WeighedRules:
     """The rules of a relation by weight; those without counts are counted over the facts."""
     counts = np.zeros((2, len(rules)), np.int64)
     told = [at for at, rule in enumerate(rules) if rule.counts is not None]
@@ -45,13 +48,13 @@ def weighed_rules(reader: BodyReader, relation: int, rules: Sequence[Rule]) -> W
     everyone = np.arange(reader.edges.entities)
     for low in range(0, len(untold), AT_ONCE):
         some = untold[low : low + AT_ONCE]
-        found = reader.pairs([rules[at] for at in some], "head", everyone)
+        found = reader.pairs([bodies[at] for at in some], "head", everyone)
         for at, (x, y) in zip(some, found, strict=True):
             rows = np.stack([x, np.full(len(x), relation), y], 1)
             counts[:, at] = reader.graph.holds(rows, ("train",)).sum(), len(x)
     order = np.argsort(-counts[0] / (counts[1] + CAUTION), kind="stable")
-    chosen = tuple(rules[at] for at in order.tolist())
-    return WeighedRules(relation, chosen, counts[0, order], counts[1, order])
+    chosen, read = (tuple(of[at] for at in order.tolist()) for of in (rules, bodies))
+    return WeighedRules(relation, chosen, read, counts[0, order], counts[1, order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +88,8 @@ def backing_of(
     entities = reader.edges.entities
     asked = np.zeros(entities, bool)
     asked[heads] = True
-    from_heads = reader.pairs(rules.rules, "head", heads)
-    to_tails = reader.pairs(rules.rules, "tail", tails)
+    from_heads = reader.pairs(rules.bodies, "head", heads)
+    to_tails = reader.pairs(rules.bodies, "tail", tails)
     keys = [
         np.concatenate([x * entities + y, (u * entities + v)[~asked[u]]])
         for (x, y), (u, v) in zip(from_heads, to_tails, strict=True)

@@ -37,7 +37,7 @@ def predicted(
     entities = reader.edges.entities
     keys = facts[:, 0] * entities + facts[:, 2]
     found = np.zeros((len(rules), len(keys)), bool)
-    for number, (x, y) in enumerate(reader.pairs(rules.rules, "head", facts[:, 0])):
+    for number, (x, y) in enumerate(reader.pairs(rules.bodies, "head", facts[:, 0])):
         found[number] = np.isin(keys, x * entities + y)
     return found
 

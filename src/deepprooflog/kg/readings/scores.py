@@ -21,9 +21,9 @@ from deepprooflog.kg.data.rules import Rule
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.readings.backing import Backing, WeighedRules, backing_of, weighed_rules
 from deepprooflog.kg.readings.clusters import THRESHOLDS, clusters, overlaps
-from deepprooflog.kg.readings.formulas import clustered, maximum, noisy_or
+from deepprooflog.kg.readings.formulas import clustered, in_order, noisy_or, surest
 from deepprooflog.kg.readings.lists import backed_lists
-from deepprooflog.kg.readings.pairs import BodyReader
+from deepprooflog.kg.readings.pairs import BodyReader, RuleBody
 
 BLOCK = 256  # triples whose lists are held at once
 SAMPLE = 128  # facts of a relation beside which overlaps are measured
@@ -55,11 +55,15 @@ class RuleReader:
     @cached_property
     def by_relation(self) -> Mapping[int, WeighedRules]:
         """The rules that can be read, by the relation of their head."""
-        found: dict[int, list[Rule]] = defaultdict(list)
+        found: dict[int, list[tuple[Rule, RuleBody]]] = defaultdict(list)
         for rule in self.rules:
-            if rule.clause.body and self.bodies.readable(rule):
-                found[self.graph.relation_ids[rule.clause.functor.name]].append(rule)
-        return {r: weighed_rules(self.bodies, r, rules) for r, rules in sorted(found.items())}
+            body = self.bodies.body(rule) if rule.clause.body else None
+            if body is not None:
+                found[self.graph.relation_ids[rule.clause.functor.name]].append((rule, body))
+        return {
+            r: weighed_rules(self.bodies, r, *zip(*rules, strict=True))
+            for r, rules in sorted(found.items())
+        }
 
     @property
     def notices(self) -> list[DataNotice]:
@@ -97,7 +101,10 @@ class RuleReader:
         return ChosenClusters(
             THRESHOLDS[best],
             {names[r]: THRESHOLDS[n] for r, n in number.items() if lists.get(r, 0) >= ENOUGH},
-            {r: clusters(overlap[r], THRESHOLDS[n]) for r, n in number.items()},
+            {
+                r: clusters(overlap[r], THRESHOLDS[n], len(self.by_relation[r]))
+                for r, n in number.items()
+            },
         )
 
     def _overlap(self, rules: WeighedRules) -> Float64[np.ndarray, "rules rules"]:
@@ -115,7 +122,7 @@ class RuleReader:
         """The sum of the reciprocal ranks of some triples at each threshold."""
         backing = backing_of(self.bodies, self.by_relation[relation], triples)
         lists = backed_lists(self.graph, backing, triples)
-        scores = (clustered(backing, clusters(overlap, t)) for t in THRESHOLDS)
+        scores = (clustered(backing, clusters(overlap, t, len(backing.rules))) for t in THRESHOLDS)
         return np.array([(1 / lists.ranks(score)).sum() for score in scores])
 
     def scores(
@@ -129,18 +136,25 @@ class RuleReader:
         keys: list[Int64[np.ndarray, " pairs"]] = [np.zeros(0, np.int64)]
         values: dict[str, list[Float64[np.ndarray, " pairs"]]] = {n: [np.zeros(0)] for n in names}
         for relation, rows in _by_relation(triples, self.by_relation):
+            rules = self.by_relation[relation]
+            own: list[Int64[np.ndarray, " pairs"]] = []
+            parts: dict[str, list[np.ndarray]] = {name: [] for name in names}
             for low in range(0, len(rows), BLOCK):
                 part = rows[low : low + BLOCK]
-                backing = backing_of(self.bodies, self.by_relation[relation], part)
-                keys.append((relation * entities + backing.x) * entities + backing.y)
+                backing = backing_of(self.bodies, rules, part)
+                own.append((relation * entities + backing.x) * entities + backing.y)
                 for name in names:
-                    values[name].append(READINGS[name](self, relation, backing))
+                    parts[name].append(READINGS[name](self, relation, backing))
                 done += len(part)
                 if on_progress is not None:
                     on_progress(done, len(triples))
-        numbers, first = np.unique(np.concatenate(keys), return_index=True)
+            numbers, first = np.unique(np.concatenate(own), return_index=True)
+            keys.append(numbers)
+            for name in names:
+                told = np.concatenate(parts[name])[first]
+                values[name].append(in_order(told, rules) if told.ndim > 1 else told)
         return {
-            name: ReadingScore(numbers, np.concatenate(parts)[first], entities)
+            name: ReadingScore(np.concatenate(keys), np.concatenate(parts), entities)
             for name, parts in values.items()
         }
 
@@ -168,12 +182,12 @@ def _by_clusters(
     return clustered(backing, reader.clusters.of_relation[relation])
 
 
-READINGS: Mapping[str, Callable[[RuleReader, int, Backing], Float64[np.ndarray, " pairs"]]] = {
-    "max": lambda reader, relation, backing: maximum(backing),
+READINGS: Mapping[str, Callable[[RuleReader, int, Backing], np.ndarray]] = {
+    "max": lambda reader, relation, backing: surest(backing),
     "noisy-or": lambda reader, relation, backing: noisy_or(backing),
     "clusters": _by_clusters,
 }
-"""The readings by name."""
+"""The readings by name: scores of pairs, or columns that put them in order."""
 
 
 def _by_relation(

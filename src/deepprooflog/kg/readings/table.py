@@ -136,7 +136,7 @@ def _over_facts(
     none = np.full(len(rules), -1)
     if rules.predictions.sum() > MOST_PAIRS:
         return none, examples
-    pairs = reader.bodies.pairs(rules.rules, "head", np.arange(entities))
+    pairs = reader.bodies.pairs(rules.bodies, "head", np.arange(entities))
     facts = graph.train[graph.train[:, 1] == rules.relation]
     true = np.sort(facts[:, 0] * entities + facts[:, 2])
     keys = [np.sort(x * entities + y) for x, y in pairs]

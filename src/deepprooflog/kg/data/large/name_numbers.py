@@ -82,7 +82,7 @@ class NameNumbers:
         own, other = first[leaders], second[leaders]
         numbers, _ = self._all.find(own, other)
         lately, place = self._lately.find(own, other)
-        numbers = np.maximum(numbers, lately)
+        numbers[lately >= 0] = lately[lately >= 0]
         fresh = np.flatnonzero(numbers < 0)
         met = np.argsort(leaders[fresh])  # as they stand in the bytes
         numbers[fresh[met]] = np.arange(len(self), len(self) + len(fresh))
