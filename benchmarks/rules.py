@@ -27,7 +27,7 @@ import torch
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.folder import read_graph
-from deepprooflog.kg.data.rule_writing import write_rules
+from deepprooflog.kg.data.rule_files.rule_writing import write_rules
 from deepprooflog.kg.data.rules import Rules, read_rules
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.learn.exact_learner import ExactObjective

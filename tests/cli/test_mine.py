@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deepprooflog.cli import main, parser
-from deepprooflog.kg.data.rule_writing import FORMS
+from deepprooflog.kg.data.rule_files.rule_writing import FORMS
 from deepprooflog.kg.data.rules import read_rules
 from deepprooflog.kg.mining import miner
 from deepprooflog.kg.mining.options import MineOptions

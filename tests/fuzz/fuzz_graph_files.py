@@ -15,7 +15,8 @@ from deepprooflog.errors import ProofLogError
 from deepprooflog.kg.data.domains import read_domains
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.reading import SHIPPED, read_triples
-from deepprooflog.kg.data.rules import read_rules, unknown_relations
+from deepprooflog.kg.data.rule_remarks import unknown_relations
+from deepprooflog.kg.data.rules import read_rules
 from deepprooflog.kg.prove.program import program_of
 from fuzz.damage import damaged
 from fuzz.rounds import Rounds, Tally

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepprooflog.errors import DataError, SyntaxProblem
-from deepprooflog.kg.data.rule_counts import RuleCounts
-from deepprooflog.kg.data.rule_table import parse
-from deepprooflog.kg.data.rule_writing import CONTROL, FORMS, rules_text, write_rules
+from deepprooflog.kg.data.rule_files.rule_counts import RuleCounts
+from deepprooflog.kg.data.rule_files.rule_table import parse
+from deepprooflog.kg.data.rule_files.rule_writing import CONTROL, FORMS, rules_text, write_rules
 from deepprooflog.kg.data.rules import Rule, parse_rules, read_rules
 from deepprooflog.logic.clause import Clause, abstract
 from deepprooflog.syntax.terms import Atom, Functor, Struct, Term, Var

@@ -10,12 +10,15 @@ import pytest
 import deepprooflog as dpl
 from deepprooflog import ProofLogError
 from deepprooflog.errors import DataError, ProgramError, SyntaxProblem
+from deepprooflog.kg.data.rule_remarks import (
+    unknown_relations,
+    unused_weights,
+    without_integers,
+)
 from deepprooflog.kg.data.rules import (
     Rules,
     parse_rules,
     read_rules,
-    unknown_relations,
-    unused_weights,
 )
 from deepprooflog.kg.data.triples import graph_of
 from deepprooflog.kg.prove.program import program_of
@@ -189,3 +192,34 @@ def test_that_weights_are_not_used_is_said() -> None:
     (notice,) = unused_weights(rules)
     assert str(notice).startswith("anyburl.txt: warning: the weights of 1 rule are not used")
     assert unused_weights(parse_rules("p(X, Y) :- q(X, Y).")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("p(X, Y) :- p(X, Y).", "asks for what it concludes"),
+        ("p(X, Y) :- q(X, Y), p(X, Y).", "asks for what it concludes"),
+        ("p(X, Y) :- p(Y, X).", None),
+        ("p(X, Y) :- q(X, Z), q(Y, W).", "parts that share no variable"),
+        ("p(X, Y) :- q(X, Y), q(Z, W).", "parts that share no variable"),
+        ("p(X, Y) :- q(X, Z), q(Y, W), q(Z, W).", None),
+        ("p(X, c) :- q(X, Z), q(a, b).", None),
+        ("p(X, Y) :- q(X, Z), q(Y, W), Z \\= W.", "parts that share no variable"),
+    ],
+)
+def test_circular_rules_and_rules_in_parts_are_said(text: str, said: str | None) -> None:
+    """With file and line, for a comma or a letter may be wrong; the rule is kept."""
+    rules = parse_rules(f"q(X, Y) :- p(Y, X).\n{text}", "rules.pl")
+    assert len(rules) == 2
+    assert [notice.line for notice in rules.notices] == ([2] if said else [])
+    assert all(said in notice.message for notice in rules.notices if said)
+
+
+def test_integers_that_are_not_there_are_said() -> None:
+    text = "q(X, Y) :- p(Y, X).\np(X, Y) :- q(X, Z), q(Z, Y), X < Y."
+    rules = parse_rules(text, "rules.pl")
+    (notice,) = without_integers(rules, graph_of([("ann", "q", "bob")]))
+    assert (notice.file, notice.line) == ("rules.pl", 2)
+    assert notice.message.startswith("</2 compares integers, and no entity is one")
+    assert not without_integers(rules, graph_of([("ann", "q", 7)]))
+    assert not without_integers([rules[0]], graph_of([("ann", "q", "bob")]))

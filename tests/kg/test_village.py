@@ -13,7 +13,8 @@ import pytest
 import deepprooflog as dpl
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.reading import SHIPPED
-from deepprooflog.kg.data.rules import read_rules, unknown_relations
+from deepprooflog.kg.data.rule_remarks import unknown_relations
+from deepprooflog.kg.data.rules import read_rules
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.prove.program import program_of
 from kg.bottom_up import Triple, levels, read_clauses, read_facts

@@ -107,10 +107,11 @@ def test_a_guard_weighs_one_whatever_the_scorer() -> None:
 
 
 def test_what_cannot_be_compared_is_named() -> None:
-    database = Database.of(Program("n(a). n(1). r(X) :- n(X), X < 2. s(X) :- X < 2, n(X)."))
+    database = Database.of(Program("n(a). n(1).\n\nr(X) :- n(X), X < 2. s(X) :- X < 2, n(X)."))
     assert provable(explore(database, database.goals(["r(1)"]), max_depth=9)).tolist() == [True]
-    with pytest.raises(ProgramError, match="a<2 compares what is no integer"):
+    with pytest.raises(ProgramError, match="a<2 compares what is no integer") as refused:
         explore(database, database.goals(["r(a)"]), max_depth=9)
+    assert refused.value.line == 3
     with pytest.raises(ProgramError, match=r"<2 compares what is no integer"):
         explore(database, database.goals(["s(X)"]), max_depth=9)
 

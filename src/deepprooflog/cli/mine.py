@@ -72,7 +72,7 @@ class StopRequest:
 def run(arguments: argparse.Namespace) -> int:
     """Mine, and write what was found."""
     from deepprooflog.kg.data.folder import read_graph
-    from deepprooflog.kg.data.rule_writing import rules_text
+    from deepprooflog.kg.data.rule_files.rule_writing import rules_text
     from deepprooflog.kg.mining.miner import mine
     from deepprooflog.learn.run.interrupt import handled
 

@@ -13,9 +13,11 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from deepprooflog.errors import ProgramError
+from deepprooflog.logic.clause import at
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.goals import PAD, Goals
 from deepprooflog.relational.guards import INTEGERS, TERMS
+from deepprooflog.syntax.terms import functor_of
 from deepprooflog.syntax.writer import write_term
 
 
@@ -133,9 +135,16 @@ def _learn(
 
 
 def _refuse_comparison(database: Database, goals: Goals, which: Bool[Tensor, " goals"]) -> None:
-    goal = database.decode(goals.select(which.nonzero()[0]))[0]
+    atom = database.decode(goals.select(which.nonzero()[0]))[0].leftmost
+    functor = functor_of(atom)
+    calling = (
+        rule.clause.place
+        for rule in database.rules
+        if any(functor_of(other) is functor for other in rule.clause.body)
+    )
     raise ProgramError(
-        f"{write_term(goal.leftmost)} compares what is no integer",
+        f"{write_term(atom)} compares what is no integer",
+        **at(next(calling, None)),
         hint="call the guard after the atoms that bind its variables; entities compare by \\=",
     )
 

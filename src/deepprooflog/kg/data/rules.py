@@ -10,7 +10,7 @@ Four ways of writing them are read, told apart by the first line:
 In a program a label `0.7 ::` is the rule's weight, not a stochastic label. In the arrow format
 every bare name in an argument is a variable, whatever its case; constants are quoted or numerals.
 In AnyBURL's, one capital letter is a variable and anything else a constant, as it stands in the
-triples; in AMIE's, what begins with a question mark. `kg.data.rule_writing` writes them.
+triples; in AMIE's, what begins with a question mark. `kg.data.rule_files.rule_writing` writes them.
 
 Weights and confidences are kept with their rules, for those who want to choose among them; how much
 a rule counts in a proof is learned, and does not begin at its weight.
@@ -18,20 +18,18 @@ a rule counts in a proof is learned, and does not begin at its weight.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from deepprooflog.errors import ProgramError
-from deepprooflog.kg.data.notice import DataNotice, plural
+from deepprooflog.kg.data.notice import DataNotice
 from deepprooflog.kg.data.reading import named, read_text
-from deepprooflog.kg.data.rule_counts import RuleCounts
-from deepprooflog.kg.data.triples import Graph, did_you_mean
+from deepprooflog.kg.data.rule_files.rule_counts import RuleCounts
 from deepprooflog.logic.body import CUT, has_nested_cut
-from deepprooflog.logic.builtins import PROTECTED, is_builtin
+from deepprooflog.logic.builtins import PROTECTED
 from deepprooflog.logic.clause import Clause, instantiate
-from deepprooflog.relational.guards import GUARDS
-from deepprooflog.syntax.terms import Functor, Term, Var, args_of, functor_of, variables
+from deepprooflog.syntax.terms import Term, Var
 from deepprooflog.syntax.writer import write_term
 
 MINED = "mined"
@@ -91,55 +89,15 @@ def read_rules(path: str | Path) -> Rules:
 
 
 def parse_rules(text: str, file: str = "<text>") -> Rules:
-    """The rules of a text; notices say which heads are unsafe."""
-    from deepprooflog.kg.data.rule_table import parse
+    """The rules of a text; notices say what is odd about them."""
+    from deepprooflog.kg.data.rule_files.rule_table import parse
+    from deepprooflog.kg.data.rule_remarks import remarks
 
     rules = tuple(parse(text, file))
     for rule in rules:
         _check(rule)
-    notices = (notice for rule in rules for notice in (*_unsafe(rule), *_unsafe_guards(rule)))
-    return Rules(rules, tuple(notices), text, file)
-
-
-def unknown_relations(rules: Iterable[Rule], graph: Graph) -> list[DataNotice]:
-    """Body atoms that nothing can prove, and heads of which nothing asks."""
-    rules = list(rules)
-    heads = {rule.clause.functor for rule in rules}
-    relations = {Functor(name, 2) for name in graph.relations}
-    called = {functor_of(atom) for rule in rules for atom in rule.clause.body}
-    notices: dict[Functor, DataNotice] = {}
-    for rule in rules:
-        head = rule.clause.functor
-        if head not in relations | called | notices.keys():
-            message = f"no triple is about {head} and no rule calls it"
-            notices[head] = _unknown(rule, message, head, relations)
-        for atom in rule.clause.body:
-            functor = functor_of(atom)
-            known = relations | heads | notices.keys()
-            if functor is None or functor in known or is_builtin(functor):
-                continue
-            message = f"no triple and no rule is about {functor}, so this rule never succeeds"
-            notices[functor] = _unknown(rule, message, functor, relations | heads)
-    return list(notices.values())
-
-
-def _unknown(rule: Rule, message: str, functor: Functor, known: Iterable[Functor]) -> DataNotice:
-    hint = did_you_mean(functor.name, (f.name for f in known))
-    place = rule.clause.place
-    return DataNotice(
-        f"{message}; {hint}" if hint else message,
-        place.file if place else None,
-        place.line if place else None,
-    )
-
-
-def unused_weights(rules: Rules) -> list[DataNotice]:
-    """Word of weights that were read from a file: a policy learns its own."""
-    count = sum(rule.weight != 1.0 for rule in rules)
-    if not count or rules.file == MINED:
-        return []
-    told = f"the weights of {plural(count, 'rule')} are not used: how much a rule counts is learned"
-    return [DataNotice(told, rules.file, count=count)]
+    notices = tuple(notice for rule in rules for notice in remarks(rule))
+    return Rules(rules, notices, text, file)
 
 
 def clause_text(clause: Clause) -> str:
@@ -169,39 +127,4 @@ def _check(rule: Rule) -> None:
         hint = "a rule is  head :- body.  with nothing between ':' and '-'"
         raise ProgramError(
             wrong, file=file, line=line, hint=hint if clause.functor.name == "," else None
-        )
-
-
-def _unsafe_guards(rule: Rule) -> Iterator[DataNotice]:
-    """Guards with a variable that neither the head nor an atom before them binds."""
-    clause = rule.clause
-    bound = set(variables(*args_of(clause.head)))
-    for atom in clause.body:
-        if functor_of(atom) not in GUARDS:
-            bound |= set(variables(atom))
-            continue
-        free = [clause.names[v.index] for v in variables(atom) if v not in bound]
-        if free:
-            yield DataNotice(
-                f"{free[0]} in a guard is bound by no atom before it: what it is compared with "
-                "makes no difference",
-                clause.place.file if clause.place else None,
-                clause.place.line if clause.place else None,
-            )
-
-
-def _unsafe(rule: Rule) -> Iterator[DataNotice]:
-    """A head variable that the body does not bind."""
-    clause = rule.clause
-    if not clause.body:
-        return
-    bound = set(variables(*clause.body))
-    free = [v for v in variables(*args_of(clause.head)) if v not in bound]
-    if free:
-        names = ", ".join(clause.names[v.index] for v in free)
-        yield DataNotice(
-            f"the head variable {names} is not in the body: the rule proves its head for every "
-            "value of it, and leaves it unbound in an open query",
-            clause.place.file if clause.place else None,
-            clause.place.line if clause.place else None,
         )

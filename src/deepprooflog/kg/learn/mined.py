@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from deepprooflog.errors import Notice
 from deepprooflog.kg.data.notice import plural
-from deepprooflog.kg.data.rule_writing import rules_text
+from deepprooflog.kg.data.rule_files.rule_writing import rules_text
 from deepprooflog.kg.data.rules import MINED, Rule, Rules, parse_rules
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.mining.miner import mine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
-from deepprooflog.kg.data.rule_counts import RuleCounts
+from deepprooflog.kg.data.rule_files.rule_counts import RuleCounts
 from deepprooflog.kg.data.rules import Rule
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.mining.acyclic import example_of

@@ -7,7 +7,12 @@ from functools import cached_property
 
 from deepprooflog.kg.data.domains import ANYONE, Candidates
 from deepprooflog.kg.data.notice import DataNotice
-from deepprooflog.kg.data.rules import Rules, unknown_relations, unused_weights
+from deepprooflog.kg.data.rule_remarks import (
+    unknown_relations,
+    unused_weights,
+    without_integers,
+)
+from deepprooflog.kg.data.rules import Rules
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.prove.hiding import Hiding
 from deepprooflog.kg.prove.program import program_of
@@ -46,5 +51,10 @@ class Theory:
     @property
     def notices(self) -> tuple[DataNotice, ...]:
         """What is odd about triples and rules."""
-        own = (*unknown_relations(self.rules, self.graph), *unused_weights(self.rules))
-        return (*self.graph.notices, *self.rules.notices, *own)
+        rules, graph = self.rules, self.graph
+        own = (
+            *unknown_relations(rules, graph),
+            *without_integers(rules, graph),
+            *unused_weights(rules),
+        )
+        return (*graph.notices, *rules.notices, *own)

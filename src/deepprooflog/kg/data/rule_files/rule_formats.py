@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from deepprooflog.errors import ProgramError
 from deepprooflog.kg.data.reading import name_term
-from deepprooflog.kg.data.rule_counts import RuleCounts
+from deepprooflog.kg.data.rule_files.rule_counts import RuleCounts
 from deepprooflog.kg.data.rules import Rule
 from deepprooflog.logic.clause import Clause, Constant, Place, abstract
 from deepprooflog.logic.directives import IGNORED, announce

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.rule_formats import (
+from deepprooflog.kg.data.rule_files.rule_formats import (
     amie_rules,
     arrow_rules,
     is_amie,

@@ -1,0 +1,1 @@
+"""Files of rules: the formats they are read from and written in."""
