@@ -25,7 +25,7 @@ SMALL = {
     "data": "village", "prior.dimension": 4, "prior.steps": 10, "exact.steps": 2,
     "exact.validate_every": 1, "exact.batch": 8, "exact.negatives": 2, "search.nesting": 1,
     "evaluation.validation_size": 10, "evaluation.test_size": 10, "policy.dimension": 4,
-    "threads": 1, "walk.epochs": 1, "walk.seconds": 2, "walk.hops": 2, "walk.states": 2,
+    "threads": 1, "belief.shift": False, "walk.epochs": 1, "walk.seconds": 2, "walk.hops": 2, "walk.states": 2,
 }  # fmt: skip
 QUERY = "mother(X, max_ashgrove)"
 DIGITS = {"n": 1, "sums": 12, "epochs": 1, "batch": 4, "augment": "none"}
@@ -136,7 +136,7 @@ def test_what_is_saved_has_a_hubs_layout(trained: dict[str, Path], tmp_path: Pat
     assert f"{model.result['test']['mrr']:.4f}" in card
     command = next(line for line in card.splitlines() if "dprl train" in line).split()
     given = dict(word.split("=") for word in command if "=" in word)
-    assert {k: float(v) for k, v in given.items()} == {
+    assert {k: json.loads(v) for k, v in given.items()} == {
         k: v for k, v in SMALL.items() if k != "data"
     }
     from safetensors.torch import load_file

@@ -96,8 +96,11 @@ def test_walks_have_no_rules_to_look_into() -> None:
     graph = dpl.kg.load(FACTS, valid=[("abe", "uncle", "dan")])
     walk = {"hops": 2, "states": 2, "width": 4, "hidden": 4, "epochs": 1.0}
     model = dpl.kg.train(graph, prior="none", learner="walks", seed=0, walk=walk, threads=1)
-    for ask in (model.steps, model.why_not):
-        with pytest.raises(dpl.DataError, match="walks follow facts, not rules"):
+    for ask, reason in (
+        (model.why_not, "walks have no nearest failure"),
+        (model.supported_by, "walks follow facts, not rules"),
+    ):
+        with pytest.raises(dpl.DataError, match=reason):
             ask("uncle(abe, dan)")
     found = model.run_summary()
     assert (found.rules, found.reliability) == ((), None)

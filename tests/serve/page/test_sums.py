@@ -16,6 +16,12 @@ from serve.page.test_looks import BEYOND, too_faint
 GOAL = "add(test(1..0), test(3..2), Z, 0)"
 
 
+def shown(probability: float) -> str:
+    """Four decimals; of less than half of the last one, two digits and a power of ten."""
+    small = f"{probability:.1e}".replace("e-0", "e\N{MINUS SIGN}")
+    return small if 0 < probability < 0.00005 else f"{probability:.4f}"
+
+
 def test_sums_by_keyboard_with_their_pictures(
     new_tab: NewTab, sums_run: Path, sums_url: str
 ) -> None:
@@ -33,7 +39,7 @@ def test_sums_by_keyboard_with_their_pictures(
     expect(rows).to_have_count(len(told))
     for row, one in zip(rows.all(), told, strict=True):
         assert f"Z = {one['bindings']['Z']}" in row.inner_text().replace(", ", ",")
-        expect(row).to_contain_text(f"{one['probability']:.4f}")
+        expect(row).to_contain_text(shown(one["probability"]))
     _, test = small_digits()
     for number in range(4):
         picture = page.get_by_role("img", name=f"test({number}), labelled {test.labels[number]}")
