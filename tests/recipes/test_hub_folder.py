@@ -25,7 +25,8 @@ SMALL = {
     "data": "village", "prior.dimension": 4, "prior.steps": 10, "exact.steps": 2,
     "exact.validate_every": 1, "exact.batch": 8, "exact.negatives": 2, "search.nesting": 1,
     "evaluation.validation_size": 10, "evaluation.test_size": 10, "policy.dimension": 4,
-    "threads": 1, "belief.shift": False, "walk.epochs": 1, "walk.seconds": 2, "walk.hops": 2, "walk.states": 2,
+    "threads": 1, "belief.shift": False, "walk.epochs": 1, "walk.seconds": 2, "walk.hops": 2,
+    "walk.states": 2,
 }  # fmt: skip
 QUERY = "mother(X, max_ashgrove)"
 DIGITS = {"n": 1, "sums": 12, "epochs": 1, "batch": 4, "augment": "none"}

@@ -50,11 +50,13 @@ class NameNumbers:
     ) -> Int64[np.ndarray, " fields"]:
         """The number of each field of padded bytes; who is not known yet gets the next one."""
         first, second = hashes(self._keys, raw, begin, end)
-        order = np.argsort(first, kind="stable")
+        if not len(first):
+            return np.empty(0, dtype=np.int64)
+        order = np.argsort(first)  # not stable, which takes a quarter of the time
         ordered = first[order]
-        starts = np.append(True, ordered[1:] != ordered[:-1]) if len(order) else ordered > 0
+        starts = np.append(True, ordered[1:] != ordered[:-1])
         group = np.cumsum(starts) - 1
-        leaders = order[starts]  # stable: of each name where it first stands
+        leaders = np.minimum.reduceat(order, np.flatnonzero(starts))  # where a name first stands
         if (second[order] != second[leaders][group]).any():
             raise ArithmeticError("two names of one hash")
         found = np.empty(len(first), dtype=np.int64)
@@ -80,9 +82,9 @@ class NameNumbers:
     ) -> Int64[np.ndarray, " distinct"]:
         """The numbers of distinct fields that are sorted by their hash."""
         own, other = first[leaders], second[leaders]
-        numbers, _ = self._all.find(own, other)
-        lately, place = self._lately.find(own, other)
-        numbers[lately >= 0] = lately[lately >= 0]
+        numbers, place = self._lately.find(own, other)
+        rest = np.flatnonzero(numbers < 0)
+        numbers[rest], _ = self._all.find(own[rest], other[rest])
         fresh = np.flatnonzero(numbers < 0)
         met = np.argsort(leaders[fresh])  # as they stand in the bytes
         numbers[fresh[met]] = np.arange(len(self), len(self) + len(fresh))
