@@ -24,6 +24,9 @@ from deepprooflog.model import Model
 from deepprooflog.relational.database import Database
 from kg.walk.small import RELATIONS, Facts, drawn, facts, facts_of, model_of, walk_options, without
 
+DEVICES = st.sampled_from([(), ("cpu",)])
+"""Where all queries are worked out at once."""
+
 
 def enumerated(model: WalkModel, graph: Graph, head: int, relation: int) -> Tensor:
     """Σ over walks, each walk and each sequence of states on its own."""
@@ -139,17 +142,21 @@ def test_a_fact_left_out_is_a_graph_without_it(
 @settings(deadline=None, max_examples=40)
 @given(st.data(), facts(), walk_options())
 def test_cells_and_sweeps_are_one(data: st.DataObject, rows: Facts, options: WalkOptions) -> None:
-    """Over all entities, over what is reached, or first that and then all; with facts hidden."""
+    """Over all entities, over what is reached, or first that and then all; with facts hidden.
+
+    Over what is reached query by query, as on a CPU, or for all queries at once, as on a GPU.
+    """
     graph, model = drawn(rows), model_of(options)
     torch.manual_seed(data.draw(st.integers(0, 99)))
     known = facts_of(graph).thinned(data.draw(st.sampled_from([0.0, 0.3])))
     h, r, t = torch.from_numpy(graph.train).unbind(1)
     head, relation = torch.cat([h, t]), torch.cat([r, r + len(RELATIONS)])
     tail = torch.cat([t, h]) if data.draw(st.booleans()) else None
-    found = []
-    for share in (-1.0, data.draw(st.sampled_from([0.1, 0.3, 0.6])), math.inf):
+    found, some = [], data.draw(st.sampled_from([0.1, 0.3, 0.6]))
+    for share, devices in ((-1.0, ()), (some, data.draw(DEVICES)), (math.inf, data.draw(DEVICES))):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(reached, "FEW", share)
+            patch.setattr(reached, "AT_ONCE", devices)
             score = model(known, head, relation, tail)
         mix = torch.arange(1, score.numel() + 1, dtype=torch.float64).view(score.shape)
         found.append([score, *gradients((score * mix).sum(), model)])

@@ -23,7 +23,7 @@ from deepprooflog.kg.walk.hop import LeftOut, Weighted, degrees, hop, left_out, 
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.policy import WalkPolicy, Weights
 from deepprooflog.kg.walk.profile import Profile, amounts, presence
-from deepprooflog.kg.walk.reached import Cells, Fan, Reached
+from deepprooflog.kg.walk.reached import Cells, Fan, Reached, at_once, by_query
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +166,10 @@ class WalkModel(nn.Module):
         walks, n = Reached.heads(head, weights.begin, graph.edges.entities), 0
         while walks.few(graph.edges):
             fan = Fan.of(walks.cells, graph.edges, graph.degree, graph.kept, without)
-            gate = None if weights.gate is None else weights.gate[n]
-            walks = walks.turned(_seen(graph, walks.cells, own), gate, weights.turn[n])
+            gate = None
+            if weights.gate is not None:
+                gate = gates_of_cells(graph, walks.cells, weights.gate[n], own)
+            walks = walks.turned(gate, weights.turn[n])
             if n == o.hops - 1:
                 return walks.last_step(weights.step[n], power, fan, o.heads), weights, own
             walks, n = walks.step(weights.step[n], power, fan), n + 1
@@ -198,13 +200,19 @@ class OwnFact:
         return values
 
 
-def _seen(graph: WalkGraph, cells: Cells, own: OwnFact | None) -> Tensor:
-    """What gates read of the entities of cells."""
+def gates_of_cells(
+    graph: WalkGraph, cells: Cells, gate: Float[Tensor, "numbers_and_1 batch states"],
+    own: OwnFact | None,
+) -> Float[Tensor, "cells states"]:  # fmt: skip
+    """The gates of cells; all at once, they are taken from those of all entities."""
+    if at_once(gate):
+        return gates(graph, gate, own).flatten(0, 1).index_select(0, cells.place)
     seen = graph.presence[cells.entity]
     if own is not None:
         row = cells.row[own.query * cells.entities + own.entity]
         seen[row[row >= 0]] = own.presence[row >= 0]
-    return seen
+    logits = by_query(seen, gate[:-1].permute(1, 0, 2), cells)
+    return (logits + gate[-1].index_select(0, cells.query)).sigmoid()
 
 
 def _advance(

@@ -4,6 +4,10 @@ A few hops from its head a query stands on few of a graph's entities. `Reached` 
 pair of a query and an entity that it can stand on, a *cell*, and a hop goes along the edges that
 leave cells. The sums are those of `hop`, differentiated by torch; they are worth their numbering
 while the edges to go along are few beside all edges of the graph for every query.
+
+Rows are taken by `index_select`, whose gradient is added up row by row: that of indexing sorts
+first and then adds what goes to one row by one after another, which on a GPU is most of the time
+where millions of rows share a few dozen weights.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from deepprooflog.kg.walk.hop import LeftOut
 
 FEW = 0.25
 """The share of all edges up to which cells are quicker than sweeps over all entities."""
+AT_ONCE = ("cuda",)
+"""Devices on which one large product is quicker than many small ones that do less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +55,11 @@ class Cells:
     def query(self) -> Int[Tensor, " cells"]:
         """Whose each is."""
         return self.key // self.entities
+
+    @property
+    def place(self) -> Int[Tensor, " cells"]:
+        """Where each stands in a table with a row for every entity and a column for every query."""
+        return self.entity * self.queries + self.query
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,21 +125,11 @@ class Reached:
         return ahead <= FEW * edges.count * self.cells.queries
 
     def turned(
-        self,
-        presence: Float[Tensor, "cells numbers"],
-        gate: Float[Tensor, "numbers_and_1 batch states"] | None,
-        turn: Float[Tensor, "batch states states"],
+        self, gate: Float[Tensor, "cells states"] | None, turn: Float[Tensor, "batch states states"]
     ) -> Reached:
         """Behind the gates of their entities, in new states."""
-        sizes = torch.bincount(self.cells.query, minlength=self.cells.queries).tolist()
-        found = []
-        for query, (at, seen) in enumerate(
-            zip(torch.split(self.at, sizes), torch.split(presence, sizes), strict=True)
-        ):
-            if gate is not None:
-                at = at * torch.addmm(gate[-1, query], seen, gate[:-1, query]).sigmoid()
-            found.append(at @ turn[query])
-        return Reached(self.cells, torch.cat(found))
+        at = self.at if gate is None else self.at * gate
+        return Reached(self.cells, by_query(at, turn, self.cells))
 
     def step(
         self, step: Float[Tensor, "steps batch states"], power: Float[Tensor, " directed"], fan: Fan
@@ -138,8 +139,9 @@ class Reached:
         there = fan.query[fan.pair] * cells.entities + fan.target
         now = Cells.of(torch.cat([cells.key, there]), cells.entities, cells.queries)
         at = self.at.new_zeros(len(now.key), self.at.shape[1])
-        at = at.index_add(0, now.row[cells.key], self.at * step[-1][cells.query])
-        return Reached(now, at.index_add(0, now.row[there], weight[fan.pair]))
+        stay = self.at * step[-1].index_select(0, cells.query)
+        at = at.index_add(0, now.row[cells.key], stay)
+        return Reached(now, at.index_add(0, now.row[there], weight.index_select(0, fan.pair)))
 
     def last_step(
         self,
@@ -151,10 +153,12 @@ class Reached:
         """The same for the last step, after which states no longer matter."""
         cells, batch = self.cells, self.cells.queries
         weight = torch.unflatten(self._leaving(step, power, fan), 1, (heads, -1)).sum(-1)
-        stay = torch.unflatten(self.at * step[-1][cells.query], 1, (heads, -1)).sum(-1)
+        stay = self.at * step[-1].index_select(0, cells.query)
+        stay = torch.unflatten(stay, 1, (heads, -1)).sum(-1)
         at = self.at.new_zeros(cells.entities * batch, heads)
-        at = at.index_add(0, cells.entity * batch + cells.query, stay)
-        at = at.index_add(0, fan.target * batch + fan.query[fan.pair], weight[fan.pair])
+        at = at.index_add(0, cells.place, stay)
+        there = fan.target * batch + fan.query[fan.pair]
+        at = at.index_add(0, there, weight.index_select(0, fan.pair))
         return at.view(cells.entities, batch, heads)
 
     def spread(self) -> Float[Tensor, "entities batch states"]:
@@ -166,9 +170,35 @@ class Reached:
     def _leaving(self, step: Tensor, power: Tensor, fan: Fan) -> Float[Tensor, "pairs states"]:
         """What each edge of a pair carries."""
         batch = self.cells.queries
-        steps = step.reshape(-1, step.shape[2])[fan.relation * batch + fan.query]
-        thin = (-power[fan.relation] * fan.degree.to(power.dtype).log()).exp()
-        return self.at[fan.cell] * steps * thin[:, None]
+        steps = step.reshape(-1, step.shape[2])
+        steps = steps.index_select(0, fan.relation * batch + fan.query)
+        power = power.index_select(0, fan.relation)
+        thin = (-power * fan.degree.to(power.dtype).log()).exp()
+        return self.at.index_select(0, fan.cell) * steps * thin[:, None]
+
+
+def at_once(values: Tensor) -> bool:
+    """True where all queries are to be worked out in one product."""
+    return values.device.type in AT_ONCE
+
+
+def by_query(
+    values: Float[Tensor, "cells width"], matrix: Float[Tensor, "batch width other"], cells: Cells
+) -> Float[Tensor, "cells other"]:
+    """Each cell's values times the matrix of its query.
+
+    All at once, each query has as many rows as the one that has most.
+    """
+    query = cells.query
+    size = torch.bincount(query, minlength=cells.queries)
+    if not at_once(values):
+        parts = zip(torch.split(values, size.tolist()), matrix, strict=True)
+        return torch.cat([part @ own for part, own in parts])
+    most, begin = int(size.max()), size.cumsum(0) - size
+    place = query * most + torch.arange(len(query), device=query.device) - begin[query]
+    padded = values.new_zeros(cells.queries * most, values.shape[1]).index_copy(0, place, values)
+    found = torch.bmm(padded.view(cells.queries, most, -1), matrix)
+    return found.flatten(0, 1).index_select(0, place)
 
 
 def _ranges(
