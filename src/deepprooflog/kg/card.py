@@ -16,8 +16,8 @@ from deepprooflog.syntax.terms import Atom
 from deepprooflog.syntax.writer import write_term
 
 GRAPH_TASK = "graph-ml"
-_ROWS = {"walks": "walks alone", "late_fusion": "late fusion", "belief": "belief alone",
-         "prior": "the prior alone"}  # fmt: skip
+_ROWS = {"walks": "walks alone", "rules": "rules alone", "late_fusion": "late fusion",
+         "belief": "belief alone", "prior": "the prior alone"}  # fmt: skip
 
 
 def graph_card(

@@ -104,7 +104,8 @@ class GraphModel:
         prior = "no prior" if self.belief is None else f"prior {self.options.prior.kind}"
         proofs = plural(len(self.rules), "rule")
         if self.walks is not None:
-            proofs = f"walks of {plural(self.options.walk.hops, 'hop')}"
+            beside = f" and {proofs}" if self.walks.rules is not None else ""
+            proofs = f"walks of {plural(self.options.walk.hops, 'hop')}{beside}"
         return f"GraphModel({self.graph!r}, {proofs}, {prior})"
 
     def _repr_html_(self) -> str:
@@ -261,11 +262,6 @@ class GraphModel:
                 f"under the protocol full all {whose} are negatives", hint="leave one out"
             )
         among = self.options.candidates or None
-        if self.walks is not None:
-            if names:
-                raise DataError("walks have no rules to read", hint="leave reading out")
-            walked = self.walks.evaluate(ranker, self.queries()).to_dict()
-            return Figures({**walked, "among": among})
         readings: Mapping[str, Any] = {}
         if names:
             reader = RuleReader(theory.graph, tuple(self.rules if rules is None else rules))
@@ -277,6 +273,9 @@ class GraphModel:
             readings = evaluate_readings(reader, ranker, self.queries(), names, among, believed)
             if reading in names:
                 return Figures(readings[reading])
+        if self.walks is not None:
+            walked = self.walks.evaluate(ranker, self.queries()).to_dict()
+            return Figures({**walked, "among": among, **({"readings": readings} if names else {})})
         _, look = splits(self.options, theory.graph)
         prover, record = self.prover, dict[str, Any]()
         if self.options.hide_in_test and theory.hiding is not None:
@@ -305,7 +304,8 @@ class GraphModel:
 
     def rule_table(self) -> RuleTable:
         """Each rule: its learned weight, its counts, what it backs on validation, an example."""
-        return RuleTable(tuple(rule_rows(self.graph, self.rules.rules, self.prover)))
+        weighing = self.prover if self.walks is None else None
+        return RuleTable(tuple(rule_rows(self.graph, self.rules.rules, weighing)))
 
     def run_summary(
         self, folder: str | Path | None = None, *, triples: int = 500, negatives: int = 1
@@ -343,9 +343,10 @@ class GraphModel:
         belief = None
         if self.belief is not None:
             belief = as_belief(self.belief.kge, self.belief.calibration, graph)
+        proving = self.rules if self.walks is None else Rules(())
         return replace(
             self, theory=replace(self.theory, graph=graph), result={},
-            learned=None, prover=with_graph(self.prover, graph, self.rules, belief).eval(),
+            learned=None, prover=with_graph(self.prover, graph, proving, belief).eval(),
             walks=None if self.walks is None else self.walks.about(graph, belief),
         )  # fmt: skip
 

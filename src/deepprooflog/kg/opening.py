@@ -51,9 +51,10 @@ def open_graph_model(
     if options.candidates and (now.domains is None or "domains" in (ranked or {})):
         now = replace(now, domains=domains_text(options, now.graph))
     theory = theory_of(options, now)
-    policy = untrained_policy(options, Theory(own.graph, own.rules, theory.believes))
-    where = find_device(options.device)
-    if options.learner not in ("none", WALKS):
+    where, policy = find_device(options.device), None
+    if options.learner != WALKS:
+        policy = untrained_policy(options, Theory(own.graph, own.rules, theory.believes))
+    if policy is not None and options.learner != "none":
         try:
             policy = restore_policy(run.path, policy, where)
         except ModelError:
@@ -75,7 +76,9 @@ def open_graph_model(
     prover = make_prover(options, theory, belief, policy).eval()
     walks = None
     if options.learner == WALKS:
-        walks = load_walks(walks_path(run.path), own.graph, options.walk, belief, where)
+        walks = load_walks(
+            walks_path(run.path), own.graph, options.walk, belief, where, own.rules.rules
+        )
         walks = walks if theory.graph is own.graph else walks.about(theory.graph, belief)
     return GraphModel(options, own, theory, prover, walks, result)
 

@@ -13,7 +13,7 @@ import torch
 
 from deepprooflog.data.places import is_file
 from deepprooflog.device import find_device, threads
-from deepprooflog.errors import DataError, Notice
+from deepprooflog.errors import Notice
 from deepprooflog.kg.card import graph_card
 from deepprooflog.kg.data.held_out import with_splits
 from deepprooflog.kg.data.load import GraphLike, load_graph
@@ -31,11 +31,16 @@ from deepprooflog.kg.evaluation.report import Figures
 from deepprooflog.kg.kge.given import given_prior, kind_of
 from deepprooflog.kg.kge.triple_model import TripleModel
 from deepprooflog.kg.learn.cross_fit import choose_trust
-from deepprooflog.kg.learn.mined import mined_rules
 from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions, SharedOptions
 from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
 from deepprooflog.kg.learn.prior import check_trainable, find_prior, kept_choice, other_prior
-from deepprooflog.kg.learn.setup import make_prover, read_sources, rules_path, theory_of
+from deepprooflog.kg.learn.setup import (
+    make_prover,
+    read_sources,
+    rules_path,
+    rules_to_mine,
+    theory_of,
+)
 from deepprooflog.kg.learn.trust import SHIFT, ChosenTrust, save_policy, trusted_policy
 from deepprooflog.kg.learn.walks import learn_walks, other_walks
 from deepprooflog.kg.model import TASK, GraphModel
@@ -99,8 +104,6 @@ def train_graph(
     chosen, path = _rules(
         own, NO_RULES if rules is None and learner == WALKS else rules, asked, progress
     )
-    if learner == WALKS and len(chosen):
-        raise DataError("walks are proofs without rules", hint="rules=None, or learner='exact'")
     named = MINED if chosen.file == MINED else NO_RULES if path is None else str(path)
     asked = replace(asked, rules=named)
     kept = snapshot_of(own, chosen, path)
@@ -128,7 +131,7 @@ def _rules(
     if isinstance(given, Sequence) and not isinstance(given, str):
         return parse_rules("\n".join(given)), None
     if given == MINED or (given is None and graph.rules is None):
-        return mined_rules(graph, options.mine, options.seed, progress), None
+        return rules_to_mine(options)(graph, options.mine, options.seed, progress), None
     if given is None:
         assert graph.rules is not None
         return read_rules(graph.rules), graph.rules
@@ -194,7 +197,9 @@ def train_model(
         chosen: dict[str, object] = {} if folder is None else kept_choice(folder)
         learned: Learned | None
         if options.learner == WALKS:
-            walks, learned = learn_walks(options, theory.graph, belief, run, progress, on_row)
+            walks, learned = learn_walks(
+                options, theory.graph, theory.rules, belief, run, progress, on_row
+            )
         else:
             learner, size = choose_learner(options, prover, theory)
             if progress and learner != "none":

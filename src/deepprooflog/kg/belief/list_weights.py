@@ -83,6 +83,11 @@ class ListWeights:
     of_facts: Float[Tensor, "directed 4"] | None
 
     @property
+    def used_names(self) -> tuple[str, ...]:
+        """The names of the scores that are weighed."""
+        return tuple(self.names[s] for s in self.used)
+
+    @property
     def text(self) -> str:
         """What is weighed, for people."""
         return _text(self.names, self.used, self.of_facts is not None)

@@ -12,7 +12,7 @@ from deepprooflog.kg.evaluation.metrics import HITS
 MEANS = ("mrr", *(f"hits@{k}" for k in HITS), "auc_pr")
 COLUMNS = ("score", "by", "group", "lists", *MEANS)
 _GROUPS = {"relations": "relation", "strata": "stratum", "depths": "depth"}
-_BESIDE = ("walks", "late_fusion", "belief", "prior")
+_BESIDE = ("walks", "rules", "late_fusion", "belief", "prior")
 
 
 def figure_table(record: Mapping[str, Any]) -> ResultTable:

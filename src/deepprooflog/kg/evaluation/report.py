@@ -73,6 +73,11 @@ class Figures:
         return self._beside("walks")
 
     @property
+    def rules(self) -> Figures | None:
+        """The figures of rules alone, where they are read beside walks."""
+        return self._beside("rules")
+
+    @property
     def prior(self) -> Figures | None:
         """The figures of the embedding alone."""
         return self._beside("prior")
@@ -134,8 +139,8 @@ def table(record: Mapping[str, Any]) -> str:
     of_walks = record.get("walks") is not None
     first = "both" if of_walks else record.get("system", record.get("reading", "p_success"))
     beside = {first: record, **record.get("readings", {}), "walks alone": record.get("walks"),
-              "late fusion": record.get("late_fusion"), "belief alone": record.get("belief"),
-              "prior alone": record.get("prior")}  # fmt: skip
+              "rules alone": record.get("rules"), "late fusion": record.get("late_fusion"),
+              "belief alone": record.get("belief"), "prior alone": record.get("prior")}  # fmt: skip
     for name, found in beside.items():
         if isinstance(found, Mapping):
             lines.append(f"{name:<14}" + "".join(f"{found[key]:>9.4f}" for key in SHOWN))

@@ -138,7 +138,9 @@ class SharedOptions:
 
     data: str = option("village", "a folder with train, valid and test, or a data set's name")
     rules: str = option(
-        "", "a file of rules; empty: the folder's own, or mined; mined: mined anew; none: no rules"
+        "",
+        "a file of rules; empty: the folder's own, or mined (walks: none); mined: mined anew; "
+        "none: no rules",
     )
     domains: str = option("", "a file of domains; empty: the folder's domain2constants.txt")
     candidates: str = option("", "the domain answers are looked for in; empty: all entities")
@@ -199,18 +201,13 @@ class GraphOptions(SharedOptions):
             )
         if self.hide_in_test and not self.hide:
             raise DataError("hide_in_test: there is nothing to hide", hint="hide=RELATION")
-        if self.learner == WALKS and self.rules not in ("", NO_RULES):
-            raise DataError(
-                f"rules={self.rules}: walks are proofs without rules",
-                hint="leave the rules out, or learner=exact",
-            )
         if self.domains and not self.candidates:
             raise DataError("domains without candidates: no domain is used", hint="candidates=NAME")
 
     @property
     def uses_rules(self) -> bool:
-        """Walks are proofs without rules."""
-        return self.learner != WALKS
+        """Walks are proofs without rules, and read rules beside them where some are named."""
+        return self.learner != WALKS or bool(self.rules)
 
     OLD_NAMES: ClassVar[dict[str, tuple[str, ...]]] = {
         **{name: (f"search.{name}",) for name in ("nesting", "believe", "depth", "goals")},

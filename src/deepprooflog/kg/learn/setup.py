@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -22,13 +23,14 @@ from deepprooflog.kg.data.rules import MINED, Rules, read_rules
 from deepprooflog.kg.data.snapshot import Snapshot, snapshot_of
 from deepprooflog.kg.data.triple_set import Side
 from deepprooflog.kg.data.triples import SIDES, Graph
-from deepprooflog.kg.learn.mined import mined_rules
+from deepprooflog.kg.learn.mined import MiningOptions, every_mined_rule, mined_rules
 from deepprooflog.kg.learn.options import NO_PRIOR, NO_RULES, GraphOptions, SharedOptions
 from deepprooflog.kg.learn.policies import POLICIES
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.hiding import hiding_of
 from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.kg.prove.theory import Theory
+from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.relational.database import Believe
 from deepprooflog.score.scorer import Scorer
 
@@ -46,12 +48,18 @@ def read_sources(
     elif options.rules == MINED or (not options.rules and graph.rules is None):
         rules = Rules((), file=MINED)
         if mining:
-            rules = mined_rules(graph, options.mine, options.seed, progress)
+            rules = rules_to_mine(options)(graph, options.mine, options.seed, progress)
     else:
         path = rules_path(options.rules) if options.rules else graph.rules
         assert path is not None
         rules = read_rules(path)
     return snapshot_of(graph, rules, path, domains_text(options, graph))
+
+
+def rules_to_mine(options: SharedOptions) -> Callable[[Graph, MiningOptions, int, bool], Rules]:
+    """How a run mines its rules: walks read all of them, a policy weighs few."""
+    of_walks = isinstance(options, GraphOptions) and options.learner == WALKS
+    return every_mined_rule if of_walks else mined_rules
 
 
 def nesting_of(options: GraphOptions, rules: Rules) -> int:
@@ -120,8 +128,13 @@ def make_prover(
     belief: Belief | None,
     policy: Scorer | None = None,
 ) -> Prover:
-    """The prover of a run, with an untrained policy where none is given."""
+    """The prover of a run, with an untrained policy where none is given; walks have one of facts.
+
+    Rules beside walks are read, and no policy weighs them.
+    """
     search = options.search
+    if options.learner == WALKS:
+        theory = replace(theory, rules=Rules(()))
     return prover(
         theory.graph, theory.rules, belief, policy=policy or untrained_policy(options, theory),
         nesting=nesting_of(options, theory.rules), believe=cast("Believe", search.believe),

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
 from deepprooflog.device import find_device
-from deepprooflog.errors import DataError
+from deepprooflog.errors import DataError, Notice
 from deepprooflog.kg.belief.believe import Belief
+from deepprooflog.kg.data.rules import Rules
 from deepprooflog.kg.data.snapshot import read_snapshot, snapshot_path
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.learn.options import GraphOptions
+from deepprooflog.kg.readings.rule_lists import RuleLists
+from deepprooflog.kg.readings.scores import RuleReader
 from deepprooflog.kg.walk.model import WalkModel
 from deepprooflog.kg.walk.options import SHAPE, WALKS
 from deepprooflog.kg.walk.prover import WalkProver
@@ -25,10 +29,10 @@ from deepprooflog.learn.run.settings import build, settings
 
 
 def learn_walks(
-    options: GraphOptions, graph: Graph, belief: Belief | None, run: RunFolder | None,
-    progress: bool, on_row: Callable[[Row], object] | None = None,
+    options: GraphOptions, graph: Graph, rules: Rules, belief: Belief | None,
+    run: RunFolder | None, progress: bool, on_row: Callable[[Row], object] | None = None,
 ) -> tuple[WalkProver, Learned | None]:  # fmt: skip
-    """Train walks, and weigh them with the prior and with facts as validation lists rank best.
+    """Train walks, and weigh them with rules, the prior and facts as validation lists rank best.
 
     Where `walk.from_run` names another run, its walks are taken as they are.
     """
@@ -48,7 +52,8 @@ def learn_walks(
         told = f"{learned.steps:,} steps, {passes:.1f} of {options.walk.epochs:g} epochs"
     if progress:
         print(f"walks: {told}; weighing scores on validation lists", file=sys.stderr)
-    walks = WalkProver(model.eval(), graph, belief).weigh(
+    read = None if not len(rules) else rule_lists(graph, rules)
+    walks = WalkProver(model.eval(), graph, belief, rules=read).weigh(
         base_rate=options.belief.base_rate, seed=options.seed
     )
     if progress and walks.weighed is not None:
@@ -58,6 +63,14 @@ def learn_walks(
     if run is not None:
         save_walks(walks_path(run.path), walks)
     return walks, learned
+
+
+def rule_lists(graph: Graph, rules: Rules) -> RuleLists | None:
+    """Rules as scores of lists, with word of those that are left out; None where none is read."""
+    reader = RuleReader(graph, rules.rules)
+    for notice in reader.notices:
+        warnings.warn(notice.message, Notice, stacklevel=3)
+    return RuleLists.of(reader) if reader.by_relation else None
 
 
 def other_walks(options: GraphOptions, graph: Graph) -> WalkModel:

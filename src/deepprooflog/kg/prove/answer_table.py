@@ -69,7 +69,7 @@ def answer_html(one: Answer) -> str:
     if one.upper > one.probability:
         rows.append(("at most, with what was left open", one.upper, None))
     for fact in one.evidence or ():
-        rows.append((f"{fact.count:,} other facts {fact.facts}", fact.log_odds, "to the log odds"))
+        rows.append((str(fact), fact.log_odds, "to the log odds"))
     known = "a triple of train or valid" if one.known else ""
     labels = [f"{name} is {label}" for name, label in one.labels.items()]
     parts = [

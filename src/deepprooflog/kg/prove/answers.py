@@ -34,15 +34,26 @@ from deepprooflog.syntax.writer import write_term
 
 @dataclass(frozen=True)
 class WeighedFacts:
-    """Facts about a triple's entities, and what their number adds to its log odds."""
+    """Facts about a triple's entities, or what backs it, and what that adds to its log odds.
+
+    >>> print(WeighedFacts("about ann", 2, 0.5))
+    2 other facts about ann
+    >>> print(WeighedFacts("rule that backs it", 1, 0.5, what=""))
+    1 rule that backs it
+    """
 
     facts: str
     count: int
     log_odds: float
+    what: str = "other fact"  # that is counted; empty where `facts` says so itself
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python."""
         return {"facts": self.facts, "count": self.count, "log_odds": self.log_odds}
+
+    def __str__(self) -> str:
+        what = f" {self.what}{'' if self.count == 1 else 's'}" if self.what else ""
+        return f"{self.count:,}{what} {self.facts}"
 
 
 @dataclass(frozen=True)
@@ -106,8 +117,7 @@ class Answer:
         if self.unseen:
             lines.append(f"  belief abstains: training never saw {', '.join(self.unseen)}")
         for row in self.evidence or ():
-            what = "fact" if row.count == 1 else "facts"
-            lines.append(f"    {row.log_odds:+.2f}  {row.count} other {what} {row.facts}")
+            lines.append(f"    {row.log_odds:+.2f}  {row}")
         for number, proof in enumerate(self.proofs, 1):
             lines += [f"proof {number}", str(proof)]
         return "\n".join(lines)

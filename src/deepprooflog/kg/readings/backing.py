@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from deepprooflog.kg.data.rules import Rule
+from deepprooflog.kg.data.triple_set import Side
 from deepprooflog.kg.readings.pairs import BodyReader, RuleBody
 
 CAUTION = 5  # predictions that might have failed, so that 500 of 500 are surer than 3 of 3
@@ -33,6 +34,18 @@ class WeighedRules:
         """The confidence, had a few more predictions failed."""
         return np.asarray(self.support / (self.predictions + CAUTION))
 
+    @property
+    def surest_first(self) -> Int64[np.ndarray, " rules"]:
+        """The rules by weight; equals stay in their order."""
+        return np.argsort(-self.weight, kind="stable")
+
+    def taken(self, order: Int64[np.ndarray, " some"]) -> WeighedRules:
+        """Some of the rules, in an order."""
+        rules, bodies = (tuple(of[at] for at in order.tolist()) for of in (self.rules, self.bodies))
+        return WeighedRules(
+            self.relation, rules, bodies, self.support[order], self.predictions[order]
+        )
+
 
 def weighed_rules(
     reader: BodyReader, relation: int, rules: Sequence[Rule], bodies: Sequence[RuleBody]
@@ -52,9 +65,8 @@ def weighed_rules(
         for at, (x, y) in zip(some, found, strict=True):
             rows = np.stack([x, np.full(len(x), relation), y], 1)
             counts[:, at] = reader.graph.holds(rows, ("train",)).sum(), len(x)
-    order = np.argsort(-counts[0] / (counts[1] + CAUTION), kind="stable")
-    chosen, read = (tuple(of[at] for at in order.tolist()) for of in (rules, bodies))
-    return WeighedRules(relation, chosen, read, counts[0, order], counts[1, order])
+    weighed = WeighedRules(relation, tuple(rules), tuple(bodies), counts[0], counts[1])
+    return weighed.taken(weighed.surest_first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +102,26 @@ def backing_of(
     asked[heads] = True
     from_heads = reader.pairs(rules.bodies, "head", heads)
     to_tails = reader.pairs(rules.bodies, "tail", tails)
-    keys = [
+    return _backing(rules, entities, [
         np.concatenate([x * entities + y, (u * entities + v)[~asked[u]]])
         for (x, y), (u, v) in zip(from_heads, to_tails, strict=True)
-    ]
+    ])  # fmt: skip
+
+
+def backing_from(
+    reader: BodyReader, rules: WeighedRules, side: Side, ends: Int64[np.ndarray, " lists"]
+) -> Backing:
+    """What rules back in the lists r(x, ?) of some x, or where heads are asked for r(?, y)."""
+    known: Side = "head" if side == "tail" else "tail"
+    entities = reader.edges.entities
+    pairs = reader.pairs(rules.bodies, known, np.unique(ends))
+    return _backing(rules, entities, [x * entities + y for x, y in pairs])
+
+
+def _backing(
+    rules: WeighedRules, entities: int, keys: Sequence[Int64[np.ndarray, " _pairs"]]
+) -> Backing:
+    """From the pairs of each rule, x · entities + y."""
     begin = np.cumsum([0, *map(len, keys)])
     pairs, at = np.unique(np.concatenate([np.zeros(0, np.int64), *keys]), return_inverse=True)
     return Backing(rules, pairs // entities, pairs % entities, begin, at)

@@ -1,7 +1,7 @@
 """Answers by walks: every entity scored by one sweep, with the walks behind a score as its proofs.
 
-The score of walks is weighed by a softmax over whole validation lists, with an embedding's score
-and the number of facts about an answer beside it where these rank better
+The score of walks is weighed by a softmax over whole validation lists, with what rules back, an
+embedding's score and the number of facts about an answer beside it where these rank better
 (`kg/belief/list_weights.py`). An answer's probability is its share of the list, calibrated. A
 question is asked from the entity that it names: r(h, X) walks from h along r, r(X, t) from t along
 the inverse of r.
@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice, zip_longest
 
 import numpy as np
 import torch
@@ -34,6 +35,7 @@ from deepprooflog.kg.belief.list_weights import (
 )
 from deepprooflog.kg.belief.prior import KgeLists, evidence_of
 from deepprooflog.kg.data.notice import plural
+from deepprooflog.kg.data.rules import Rule
 from deepprooflog.kg.data.triple_set import Side, column
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.evaluate import Ranker
@@ -44,13 +46,16 @@ from deepprooflog.kg.kge.negatives import all_candidates
 from deepprooflog.kg.prove.answers import Answer, Answers, WeighedFacts, unseen_entities
 from deepprooflog.kg.prove.candidates import TOLD
 from deepprooflog.kg.prove.question import TripleQuestion
+from deepprooflog.kg.readings.rule_lists import NONE, RuleLists
+from deepprooflog.kg.readings.rule_proofs import rule_proofs
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WALKS
 from deepprooflog.kg.walk.program import walk_program
 from deepprooflog.kg.walk.proofs import walk_proofs
 from deepprooflog.logic.program import Program
+from deepprooflog.proof.tree import Proof
 
-PRIOR = "prior"
+RULES, PRIOR = "rules", "prior"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +75,7 @@ class WalkProver:
     belief: Belief | None = None
     weighed: WeighedLists | None = None
     without_prior: WeighedLists | None = None  # for entities that the embedding does not know
+    rules: RuleLists | None = None
 
     @cached_property
     def facts(self) -> WalkGraph:
@@ -93,18 +99,25 @@ class WalkProver:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `scores` scores by."""
-        return (WALKS,) if self.belief is None else (WALKS, PRIOR)
+        """What `scores` scores by; the embedding, which may be missing elsewhere, comes last."""
+        return (*self.proofs, *(() if self.belief is None else (PRIOR,)))
+
+    @property
+    def proofs(self) -> tuple[str, ...]:
+        """The scores that are made of proofs."""
+        return (WALKS,) if self.rules is None else (WALKS, RULES)
 
     def scores(
         self, triples: Int64[np.ndarray, "lists 3"], side: Side
     ) -> Float[Tensor, "scores lists entities"]:
-        """The scores of every entity in one place of some triples: of walks, of the embedding."""
+        """The scores of every entity in one place of some triples, in the order of `names`."""
         rows = torch.from_numpy(triples).to(self.device)
         source = rows[:, 2 - column(side)]
         query = directed(triples, side, len(self.graph.relations)).to(self.device)
         score, weights = self.model.by_entity(self.facts, source, query)
         found = [(score * weights.sharp).T]
+        if self.rules is not None:
+            found.append(self.rules(triples, side).to(found[0]))
         if self.belief is not None:
             prior = KgeLists(self.belief.kge, len(self.graph.entities))(triples, side)
             found.append(prior[0].to(found[0]))
@@ -116,11 +129,11 @@ class WalkProver:
             halves = validation_lists(self.graph, self.scores, self.evidence, seed=seed)
         kinds, both = 2 * len(self.graph.relations), (*halves[0], *halves[1])
         found = []
-        for names in (self.names, (WALKS,)):
+        for names in (self.names, self.proofs):
             chosen = choose_weights(halves, names, kinds)
             lines = calibrate_lists(both, chosen.weights, kinds, base_rate=base_rate, seed=seed)
             found.append(WeighedLists(chosen, lines))
-            if PRIOR not in chosen.weights.text:
+            if PRIOR not in chosen.weights.used_names:
                 break
         return replace(self, weighed=found[0], without_prior=found[-1])
 
@@ -130,11 +143,12 @@ class WalkProver:
         if new > 0:
             warnings.warn(
                 f"the embedding does not know {plural(new, 'entity', 'entities')} of {graph.name}: "
-                "walks and facts answer without it", Notice, stacklevel=3,
+                f"{', '.join(self.proofs)} and facts answer without it", Notice, stacklevel=3,
             )  # fmt: skip
             belief = None
         weighed = self.without_prior if belief is None else self.weighed
-        return WalkProver(self.model, graph, belief, weighed, self.without_prior)
+        rules = None if self.rules is None else self.rules.about(graph)
+        return WalkProver(self.model, graph, belief, weighed, self.without_prior, rules)
 
     def logits(
         self, triples: Int64[np.ndarray, "lists 3"], side: Side
@@ -152,10 +166,13 @@ class WalkProver:
         return torch.cat([logits[None], scores.double()])
 
     def evaluate(self, ranker: Ranker, queries: Int64[np.ndarray, "queries 3"]) -> Figures:
-        """The figures of all that is weighed, of walks alone and of the embedding alone."""
+        """The figures of all that is weighed, and of each score alone."""
         assert self.weighed is not None
         names = self.names
         batch = self.model.options.batch
+        if self.rules is not None:
+            # Lists of one relation share the walks of its rules' bodies.
+            queries = queries[np.argsort(queries[:, 1], kind="stable")]
         rankings = rank_lists(ranker, self.logits, queries, 1 + len(names), batch=batch)
         record = figures(rankings[0])
         record["score"] = self.weighed.chosen.to_dict()
@@ -209,16 +226,52 @@ class WalkProver:
         prior, unseen = None, unseen_entities(self.belief, self.graph, row[[0, 2]].tolist())
         if self.belief is not None and not unseen:
             prior = float(self.belief.of_triples(torch.from_numpy(row[None]))[0].sigmoid())
-        shown = walk_proofs(
-            self.model, self.facts, self.graph, row, proofs, side=side, program=self.program,
-            leave_out=False,
-        ) if proofs else []  # fmt: skip
+        assert self.weighed is not None
+        weighed, backing = self.weighed.chosen.weights.used_names, self._backing(row)
+        by_proof = 1.0 if backing else walked if WALKS in weighed else 0.0
         return Answer(
             bindings={n: self.graph.entity_text(e) for n, e in ends if n is not None},
             triple=self.graph.text(row), probability=probability, upper=probability,
-            by_proof=probability * walked, prior=prior, known=known, proofs=tuple(shown),
-            evidence=tuple(self._facts(row, side)), unseen=unseen,
+            by_proof=probability * by_proof, prior=prior, known=known,
+            proofs=tuple(self._proofs(row, side, backing, proofs)),
+            evidence=(*self._of_rules(row, side, backing), *self._facts(row, side)), unseen=unseen,
         )  # fmt: skip
+
+    def _backing(self, row: Int64[np.ndarray, " 3"]) -> list[tuple[Rule, float]]:
+        """The rules that back a triple with their weights, where rules are weighed."""
+        assert self.weighed is not None
+        if self.rules is None or RULES not in self.weighed.chosen.weights.used_names:
+            return []
+        return self.rules.backing(row)
+
+    def _proofs(
+        self, row: Int64[np.ndarray, " 3"], side: Side, backing: Sequence[tuple[Rule, float]],
+        count: int,
+    ) -> list[Proof]:  # fmt: skip
+        """Proofs by the surest rules and by the heaviest walks, in turn."""
+        if not count:
+            return []
+        by_rules = islice(rule_proofs(self.graph, row, backing[: 2 * count]), count)
+        walks = walk_proofs(
+            self.model, self.facts, self.graph, row, count, side=side, program=self.program,
+            leave_out=False,
+        )  # fmt: skip
+        in_turn = (proof for both in zip_longest(by_rules, walks) for proof in both)
+        return list(islice((proof for proof in in_turn if proof is not None), count))
+
+    def _of_rules(
+        self, row: Int64[np.ndarray, " 3"], side: Side, backing: Sequence[tuple[Rule, float]]
+    ) -> Iterator[WeighedFacts]:
+        """What the rules that back a triple add to its log odds."""
+        if not backing:
+            return
+        assert self.weighed is not None and self.rules is not None
+        weights, lines = self.weighed.chosen.weights, self.weighed.lines
+        query = directed(row[None], side, len(self.graph.relations)).to(self.device)
+        score = self.rules(row[None], side)[0, row[column(side)]] - np.log(NONE)
+        weight = weights.of_scores[query, weights.used_names.index(RULES)] * lines.slope[query]
+        told = "rule that backs it" if len(backing) == 1 else "rules that back it"
+        yield WeighedFacts(told, len(backing), float(weight[0] * score), "")
 
     def _facts(self, row: Int64[np.ndarray, " 3"], side: Side) -> Iterator[WeighedFacts]:
         """The facts about an answer that are weighed, and what they add to its log odds."""

@@ -1,18 +1,21 @@
-"""Trained walks in a file: the policy's weights, and how lists are weighed."""
+"""Trained walks in a file: the policy's weights, how lists are weighed, what rules counted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from deepprooflog.kg.belief.believe import Belief
 from deepprooflog.kg.belief.calibration import Calibration
 from deepprooflog.kg.belief.list_weights import ChosenWeights, ListWeights
+from deepprooflog.kg.data.rules import Rule
 from deepprooflog.kg.data.triples import Graph
+from deepprooflog.kg.readings.rule_lists import UNREAD, RuleLists, RuleTally
 from deepprooflog.kg.walk.model import WalkModel
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.prover import WalkProver, WeighedLists
@@ -25,6 +28,7 @@ _WEIGHED: checkpoint.EntryTypes = {
     "names": list, "used": list, "of_scores": Tensor, "of_facts": (Tensor, type(None)),
     "slope": Tensor, "offset": Tensor, "base_rate": float, "tried": dict, "lists": int,
 }  # fmt: skip
+_TALLY = ("support", "predictions", "cluster")
 
 
 def walks_path(folder: Path) -> Path:
@@ -36,23 +40,39 @@ def walks_path(folder: Path) -> Path:
 def save_walks(path: Path, walks: WalkProver) -> None:
     """Write what answering needs beside the graph and the prior."""
     assert walks.weighed is not None and walks.without_prior is not None
-    save_state(path, KIND, {
+    state = {
         "weights": walks.model.state_dict(), "weighed": _state(walks.weighed),
         "without_prior": _state(walks.without_prior),
-    })  # fmt: skip
+    }  # fmt: skip
+    if walks.rules is not None:
+        tally = walks.rules.tally
+        state["rules"] = {name: torch.from_numpy(getattr(tally, name)) for name in _TALLY}
+    save_state(path, KIND, state)
 
 
 def load_walks(
     path: Path, graph: Graph, options: WalkOptions, belief: Belief | None,
-    device: torch.device | str = "cpu",
+    device: torch.device | str = "cpu", rules: Sequence[Rule] = (),
 ) -> WalkProver:  # fmt: skip
-    """The walks of a run, about the graph that they were trained on."""
+    """The walks of a run, about the graph that they were trained on, and the rules beside them."""
     state = load_state(path, KIND, SHAPE, device)
     model = WalkModel(graph.relations, options).to(device)
     with checkpoint.fitting(path):
         checkpoint.restore_module(model, state["weights"])
         weighed, bare = (_weighed(state[k], len(graph.relations)) for k in list(SHAPE)[1:])
-    return WalkProver(model.eval(), graph, belief, weighed, bare)
+        tally = None if "rules" not in state else _tally(state["rules"], len(rules))
+    read = None if tally is None else RuleLists(graph, rules, tally)
+    return WalkProver(model.eval(), graph, belief, weighed, bare, read)
+
+
+def _tally(state: Mapping[str, Any], rules: int) -> RuleTally:
+    """What was counted of a run's rules: as many as there are, a cluster for each."""
+    checkpoint.check(state, dict.fromkeys(_TALLY, Tensor))
+    found = [state[name].cpu().numpy() for name in _TALLY]
+    for name, values in zip(_TALLY, found, strict=True):
+        if values.shape != (rules,) or values.dtype != np.int64 or values.min(initial=0) < UNREAD:
+            raise ValueError(f"{name} of {values.shape} {values.dtype} for {rules} rules")
+    return RuleTally(*found)
 
 
 def _state(one: WeighedLists) -> dict[str, Any]:
