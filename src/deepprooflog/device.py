@@ -43,6 +43,13 @@ def capturing() -> bool:
     return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
 
 
+def free_memory(device: torch.device) -> int | None:
+    """Bytes that a device of its own memory has left; None for the CPU."""
+    import torch
+
+    return torch.cuda.mem_get_info(device)[0] if device.type == GPU else None
+
+
 def random_state(device: torch.device) -> dict[str, torch.Tensor]:
     """The state of the random numbers that training draws from."""
     import torch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,17 @@ def test_figures_are_typed(model: GraphModel) -> None:
     assert found.to_dict()["mrr"] == found.mrr
     with pytest.raises(DataError, match="all entities are negatives"):
         model.evaluate(protocol="full", negatives=5)
+
+
+def test_a_run_has_a_protocol_of_its_own(model: GraphModel) -> None:
+    """Where neither another one nor a number of negatives is asked for."""
+    assert model.evaluate().record["protocol"] == "sampled"
+    own = replace(model.options, evaluation=replace(model.options.evaluation, protocol="full"))
+    full = replace(model, options=own)
+    assert full.evaluate().mrr == model.evaluate(protocol="full").mrr
+    assert full.evaluate().record["protocol"] == "full"
+    asked = full.evaluate(protocol="sampled"), full.evaluate(negatives=5)
+    assert [found.record["protocol"] for found in asked] == ["sampled", "sampled"]
 
 
 def test_what_is_saved_is_what_is_opened(model: GraphModel, tmp_path: Path) -> None:

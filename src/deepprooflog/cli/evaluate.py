@@ -33,7 +33,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--protocol",
         choices=("sampled", "full"),
-        help="of ranking; default: sampled, full where the candidates are a domain",
+        help="of ranking; default: the run's, else sampled, full where the candidates are a domain",
     )
     parser.add_argument(
         "--negatives", metavar="N", type=positive_integer, help="for each side; default: 100"

@@ -246,15 +246,16 @@ class GraphModel:
     ) -> Figures:
         """How the test triples are ranked: `sampled` among so many negatives a side, or `full`.
 
-        Without a protocol it is `sampled`, or `full` where the candidates are a domain. `reading`
+        Without a protocol, or a number of negatives, it is the run's own (`evaluation.protocol`),
+        by default `sampled`, or `full` where the candidates are a domain. `reading`
         is `policy` for p_success; `max`, `noisy-or` or `clusters` for the confidences of the rules
         that back a triple, the model's own or other `rules`; `all` for each beside the others.
         """
         names = chosen_readings(reading)
-        theory = self.theory
+        theory, asked = self.theory, self.options.evaluation.asked(protocol, negatives)
         ranker = Ranker(
-            theory.graph, theory.candidates, protocol, 100 if negatives is None else negatives,
-            seed, progress,
+            theory.graph, theory.candidates, asked, 100 if negatives is None else negatives, seed,
+            progress,
         )  # fmt: skip
         if ranker.chosen == "full" and negatives is not None:
             whose = self.options.candidates or "entities"

@@ -179,7 +179,7 @@ def test_an_embedding_beside_walks(tmp_path: Path) -> None:
 
 
 def test_what_walks_cannot_be_given(model: GraphModel) -> None:
-    with pytest.raises(DataError, match="nowhere.pl: error: cannot read"):
+    with pytest.raises(DataError, match=r"nowhere\.pl: error: cannot read"):
         dpl.kg.train(family(), Path("nowhere.pl"), "none", **OPTIONS)
     assert model.walks is not None
     bare = graph_of([("a", "mother", "b"), ("a", "gran", "b"), ("a", "father", "b")])

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
+from deepprooflog.device import free_memory
 from deepprooflog.errors import DataError
 from deepprooflog.kg.belief.list_weights import ListScores
 from deepprooflog.kg.data.triple_set import Side, column
@@ -20,7 +21,10 @@ from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.progress import Progress
 
 KEPT = 1 << 26
-"""Scores that are kept for a second look; where there are more, they are worked out again."""
+"""Scores that are kept for a second look; where there are more, they are worked out again.
+
+On a GPU they may take a quarter of the memory that it has left.
+"""
 
 
 @torch.no_grad()
@@ -85,10 +89,9 @@ class _Lists:
         starts = range(0, len(queries), batch)
         parts = [(side, slice(b, b + batch)) for side in self.sides for b in starts]
         self.parts = [part for number, part in enumerate(parts) if processes().takes(number)]
-        total = len(self.sides) * len(queries) * len(ranker.graph.entities) * scorers
-        self.kept: dict[tuple[Side, int], tuple[Tensor, Tensor]] | None = (
-            {} if total <= KEPT else None
-        )
+        self.total = len(self.sides) * len(queries) * len(ranker.graph.entities) * scorers
+        self.most: int | None = None  # scores that are kept, known when there are some
+        self.kept: dict[tuple[Side, int], tuple[Tensor, Tensor]] = {}
         self.fewer: dict[tuple[Side, int], int] = {}  # lists with fewer candidates than asked for
         self.bar, self.done = Progress(2 * len(self.parts)), 0
         self.bar.live = self.bar.live and ranker.progress
@@ -134,11 +137,14 @@ class _Lists:
     def part(self, side: Side, part: slice) -> tuple[Tensor, Tensor, Tensor]:
         """Scores [scorers, lists, entities], own scores [scorers, lists, 1], candidates."""
         rows, key = self.queries[part], (side, part.start)
-        kept = None if self.kept is None else self.kept.get(key)
+        kept = self.kept.get(key)
         if kept is None:
             found = self.scores(rows, side)
             kept = found, torch.from_numpy(self._allowed(rows, key)).to(found.device)
-            if self.kept is not None:
+            if self.most is None:
+                free = free_memory(found.device)
+                self.most = KEPT if free is None else free // (4 * found.element_size())
+            if self.total <= self.most:
                 self.kept[key] = kept
         self.done += 1
         self.bar.update(self.done, f"ranking {len(self.sides) * len(self.queries)} lists")

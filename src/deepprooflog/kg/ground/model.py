@@ -93,8 +93,8 @@ class GroundedModel:
         if not len(queries):
             raise DataError("there are no test triples to rank", hint="a graph with a test split")
         ranker = Ranker(
-            self.graph, self.candidates, protocol, 100 if negatives is None else negatives, seed,
-            progress,
+            self.graph, self.candidates, self.options.evaluation.asked(protocol, negatives),
+            100 if negatives is None else negatives, seed, progress,
         )  # fmt: skip
         self.reasoner.groundings = 0
         ranking = ranker.rank(self.score, queries, BATCH)

@@ -14,12 +14,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, get_args
+from typing import ClassVar, cast, get_args
 
 from deepprooflog.device import DEVICES
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triples import SIDES
 from deepprooflog.kg.evaluation.figures import WATCHED
+from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.kge import table as kge_models
 from deepprooflog.kg.kge.given import MODULE
 from deepprooflog.kg.kge.options import KgeOptions
@@ -43,6 +44,7 @@ from deepprooflog.score.embedding import aggregate, atom_table
 from deepprooflog.score.embedding.vocabulary import ConstantRows
 
 NO_PRIOR = NO_RULES = "none"
+AUTO = "auto"
 # Between the seeds of two members of a prior: runs of neighbouring seeds share none.
 SEEDS_APART = 1000
 
@@ -130,6 +132,16 @@ class EvaluationOptions(CheckedOptions):
         50, "negatives a side of each of them", at_least=1, at_most=1_000_000
     )
     test_size: int = option(0, "test triples ranked at the end; 0: all", at_least=0, at_most=MOST)
+    protocol: str = option(
+        AUTO, "how test triples are ranked; auto: sampled, full where the candidates are a domain",
+        choices=(AUTO, *get_args(Protocol)),
+    )  # fmt: skip
+
+    def asked(self, protocol: Protocol | None, negatives: int | None) -> Protocol | None:
+        """A protocol, or the run's own where neither it nor a number of negatives is asked for."""
+        if protocol is not None or negatives is not None or self.protocol == AUTO:
+            return protocol
+        return cast("Protocol", self.protocol)
 
 
 @dataclass(frozen=True)
@@ -151,8 +163,8 @@ class SharedOptions:
     device: str = option("auto", "where to train", choices=DEVICES)
     threads: int = option(0, "of the CPU; 0: as torch chooses", at_least=0, at_most=MOST_THREADS)
     learn_from: str = option(
-        "auto", "triples to learn from; auto: valid where there is a prior",
-        choices=("auto", "train", "valid"),
+        AUTO, "triples to learn from; auto: valid where there is a prior",
+        choices=(AUTO, "train", "valid"),
     )  # fmt: skip
     track: str = option(
         NO_TRACKER, "where rows of history and figures are sent", choices=(NO_TRACKER, *TRACKERS)
@@ -177,7 +189,7 @@ class SharedOptions:
 class GraphOptions(SharedOptions):
     """Every choice of a knowledge-graph run."""
 
-    learner: str = option("auto", "of the policy", choices=("auto", *LEARNERS, WALKS, "none"))
+    learner: str = option(AUTO, "of the policy", choices=(AUTO, *LEARNERS, WALKS, "none"))
     exact_up_to: int = option(
         2000, "goals a query up to which auto learns exactly", at_least=1, at_most=MOST
     )
