@@ -9,7 +9,7 @@ from deepprooflog.errors import Notice
 from deepprooflog.kg.data.fact_changes import changed_graph, read_changes
 from deepprooflog.kg.data.snapshot import Snapshot, read_snapshot, snapshot_path
 from deepprooflog.kg.learn.options import SharedOptions
-from deepprooflog.kg.learn.setup import read_sources
+from deepprooflog.kg.learn.setup import read_sources, with_mined
 from deepprooflog.learn.run.folder import RunFolder
 
 
@@ -23,7 +23,7 @@ def sources_of_run(run: RunFolder, options: SharedOptions, told: bool) -> Snapsh
             Notice,
             stacklevel=3,
         )
-        return read_sources(options)
+        return with_mined(read_sources(options), options)
     own = read_snapshot(path)
     changes = own.changes() if told else []
     if changes:

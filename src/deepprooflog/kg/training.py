@@ -36,7 +36,6 @@ from deepprooflog.kg.learn.policy import choose_learner, glimpse, learn_policy
 from deepprooflog.kg.learn.prior import check_trainable, find_prior, kept_choice, other_prior
 from deepprooflog.kg.learn.setup import (
     make_prover,
-    read_sources,
     rules_path,
     rules_to_mine,
     theory_of,
@@ -143,16 +142,14 @@ def _rules(
     return read_rules(path), path
 
 
-def check_options(
-    options: GraphOptions, kept: Snapshot | None = None, *, given: bool = False
-) -> None:
+def check_options(options: GraphOptions, kept: Snapshot, *, given: bool = False) -> None:
     """Refuse what cannot run before a folder is made for it; `given`: there is a prior."""
     if not given:
         check_trainable(options)
     find_device(options.device)
     if options.learner == "ppo":
         own_episodes(options.ppo)
-    theory = theory_of(options, read_sources(options, mining=False) if kept is None else kept)
+    theory = theory_of(options, kept)
     if options.prior.from_run and options.prior.kind != NO_PRIOR:
         other_prior(options, theory.graph)
     if options.walk.from_run and options.learner == WALKS:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.rules import read_rules
+from deepprooflog.kg.data.snapshot import Snapshot
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import table
-from deepprooflog.kg.learn.setup import read_sources
+from deepprooflog.kg.learn.setup import read_sources, with_mined
 from deepprooflog.kg.model import TASK
 from deepprooflog.kg.opening import open_graph_model
 from deepprooflog.kg.prove.answers import Answer, Answers
@@ -56,18 +57,21 @@ def train(
     progress: bool = True,
 ) -> dict[str, Any]:
     """Train a recipe into a folder; what stands in its result.json."""
+    read: list[Snapshot] = []  # what is checked is what the run begins with
+
+    def check(options: GraphOptions) -> None:
+        read.append(read_sources(options))
+        check_options(options, read[0])
+
+    def sources() -> Snapshot:
+        return with_mined(read[0] if read else read_sources(options), options, progress)
+
     with begin(
-        recipe, given, out, resume, task=TASK, resolve=resolve, check=check_options, places=PLACES
+        recipe, given, out, resume, task=TASK, resolve=resolve, check=check, places=PLACES
     ) as (options, run):
         if resume and run.result.exists():
             return run.read_result()
-        model = train_model(
-            options,
-            lambda: read_sources(options, progress=progress),
-            run,
-            recipe=recipe,
-            progress=progress,
-        )
+        model = train_model(options, sources, run, recipe=recipe, progress=progress)
         return dict(model.result)
 
 

@@ -35,10 +35,8 @@ from deepprooflog.relational.database import Believe
 from deepprooflog.score.scorer import Scorer
 
 
-def read_sources(
-    options: SharedOptions, *, mining: bool = True, progress: bool = False
-) -> Snapshot:
-    """The graph, the rules and the domains that the options name; `mining=False` mines no rules."""
+def read_sources(options: SharedOptions) -> Snapshot:
+    """The graph, the rules and the domains that the options name; rules to mine are not yet there."""
     graph, told = with_splits(read_graph(options.data), options.seed, test=True)
     if told:
         graph = replace(graph, notices=(*graph.notices, DataNotice(told)))
@@ -47,13 +45,19 @@ def read_sources(
         rules = Rules(())
     elif options.rules == MINED or (not options.rules and graph.rules is None):
         rules = Rules((), file=MINED)
-        if mining:
-            rules = rules_to_mine(options)(graph, options.mine, options.seed, progress)
     else:
         path = rules_path(options.rules) if options.rules else graph.rules
         assert path is not None
         rules = read_rules(path)
     return snapshot_of(graph, rules, path, domains_text(options, graph))
+
+
+def with_mined(kept: Snapshot, options: SharedOptions, progress: bool = False) -> Snapshot:
+    """What was read, with the rules that the options ask to be mined."""
+    if kept.rules.file != MINED:
+        return kept
+    mining = rules_to_mine(options)
+    return replace(kept, rules=mining(kept.graph, options.mine, options.seed, progress))
 
 
 def rules_to_mine(options: SharedOptions) -> Callable[[Graph, MiningOptions, int, bool], Rules]:

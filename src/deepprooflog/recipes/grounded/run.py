@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deepprooflog.device import find_device
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.snapshot import snapshot_of
+from deepprooflog.kg.data.snapshot import Snapshot, snapshot_of
 from deepprooflog.kg.evaluation.ranking import Protocol
 from deepprooflog.kg.evaluation.report import table
 from deepprooflog.kg.ground.ground_rule import ground_rules
 from deepprooflog.kg.ground.model import TASK, open_grounded, train_grounded
 from deepprooflog.kg.ground.options import GroundedOptions
 from deepprooflog.kg.learn.prior import other_prior
-from deepprooflog.kg.learn.setup import candidates_of, read_sources
+from deepprooflog.kg.learn.setup import candidates_of, read_sources, with_mined
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.learn.run.folder import RunFolder
 from deepprooflog.learn.run.processes import processes
@@ -39,22 +39,34 @@ def train(
     progress: bool = True,
 ) -> dict[str, Any]:
     """Train a recipe into a folder; what stands in its result.json."""
+    read: list[Snapshot] = []  # what is checked is what the run begins with
+
+    def check(options: GroundedOptions) -> None:
+        find_device(options.device)
+        read.append(sources(options))
+        _check(options, read[0])
+
+    def sources(options: GroundedOptions) -> Snapshot:
+        return with_mined(read_sources(options), options, progress)
+
     with begin(
         recipe, given, out, resume, task=TASK, resolve=partial(resolve_options, GroundedOptions),
-        check=_check, places=PLACES,
+        check=check, places=PLACES,
     ) as (options, run):  # fmt: skip
         if resume and run.result.exists():
             return run.read_result()
         model = train_grounded(
-            options, lambda: read_sources(options), run, recipe=recipe, progress=progress
+            options,
+            lambda: read[0] if read else sources(options),
+            run,
+            recipe=recipe,
+            progress=progress,
         )
         return dict(model.result)
 
 
-def _check(options: GroundedOptions) -> None:
+def _check(options: GroundedOptions, kept: Snapshot) -> None:
     """Refuse what cannot run before a folder is made for it."""
-    find_device(options.device)
-    kept = read_sources(options)
     ground_rules(kept.graph, kept.rules)
     candidates_of(options, kept.graph, kept.domains)
     if options.prior.from_run:
