@@ -1,4 +1,4 @@
-"""The generator of large graphs: what is planted is what the rules conclude, and it grows evenly."""
+"""The generator of large graphs: the rules conclude what is planted, and it grows evenly."""
 
 from __future__ import annotations
 
