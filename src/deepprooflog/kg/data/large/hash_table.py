@@ -37,13 +37,15 @@ class HashTable:
         found = np.full(len(first), -1, dtype=np.int64)
         left, place = np.arange(len(first)), self._home(first)
         while len(left):
-            number = self._number[place]
-            same = (self._first[place] == first[left]) & (number >= 0)
-            if (self._second[place[same]] != second[left[same]]).any():
+            number = self._number.take(place)
+            taken = number >= 0
+            same = taken & (self._first.take(place) == first)
+            here, on = np.flatnonzero(same), np.flatnonzero(taken & ~same)
+            if (self._second.take(place[here]) != second[here]).any():
                 raise ArithmeticError("two names of one hash")
-            found[left[same]] = number[same]
-            on = np.flatnonzero((number >= 0) & ~same)
-            left, place = left[on], (place[on] + 1) & self._last
+            found[left[here]] = number[here]
+            left, first, second = left[on], first[on], second[on]
+            place = (place[on] + 1) & self._last
         return found
 
     def add(
