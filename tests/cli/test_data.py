@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ import pytest
 from deepprooflog.cli import main
 from deepprooflog.data.__main__ import main as old_main
 from deepprooflog.data.sources import SOURCES
+
+SPLITS = {
+    "train": "ann\tknows\tbob\n", "valid": "bob\tknows\tann\n", "test": "ann\tknows\tann\n",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -100,3 +105,56 @@ def test_a_folder_is_indexed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "there is no index" in capsys.readouterr().err
     assert main(["data", "index", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda raw: raw[:-9], "the index is cut off or damaged"),
+        (lambda raw: raw[:30], "the index is cut off or damaged"),
+        (lambda raw: b"PAR1" + raw, "not the index of a graph"),
+        (lambda raw: raw.replace(b"index 2\n", b"index 1\n", 1), "an index of another version"),
+    ],
+    ids=["truncated", "cut within its header", "foreign", "of an older version"],
+)
+def test_nothing_is_begun_with_an_index_that_is_none(
+    damage: Callable[[bytes], bytes],
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Status 2, what is wrong with which file and what helps; made anew, it is used again."""
+    own = tmp_path / "graph"
+    own.mkdir()
+    for split, row in SPLITS.items():
+        (own / f"{split}.tsv").write_text(row)
+    assert main(["data", "index", str(own)]) == 0
+    files = sorted(p.name for p in own.iterdir())
+    path = own / "graph.index"
+    path.write_bytes(damage(path.read_bytes()))
+    capsys.readouterr()
+    train = ["train", "kg", "--set", f"data={own}", "--out", str(tmp_path / "run")]
+    for asked in (train, ["mine", str(own)], ["data", "index", str(own), "--check"]):
+        assert main(asked) == 2
+        error = capsys.readouterr().err
+        assert f"{path}: error: {told}\n    try: dprl data index FOLDER makes it anew" in error
+        assert error.count("error:") == 1 and "Traceback" not in error
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["graph"]
+    assert sorted(p.name for p in own.iterdir()) == files
+    assert main(["data", "index", str(own)]) == 0
+    assert main(["data", "index", str(own), "--check"]) == 0
+
+
+def test_an_index_from_before_the_files_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is there now counts, and it is said."""
+    for split, row in SPLITS.items():
+        (tmp_path / f"{split}.tsv").write_text(row)
+    assert main(["data", "index", str(tmp_path)]) == 0
+    (tmp_path / "train.tsv").write_text("bob\tknows\tcy\nbob\tlikes\tcy\n" + SPLITS["train"])
+    capsys.readouterr()
+    assert main(["mine", str(tmp_path), "--min-support", "1", "--no-constants"]) == 0
+    shown = capsys.readouterr()
+    assert "knows(A,B) :- likes(A,B)." in shown.out
+    assert "was made before train changed and is not used: dprl data index FOLDER" in shown.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,10 @@ from deepprooflog.kg.data.folder import read_text_graph
 from deepprooflog.kg.data.graph_index import NAME, index_folder, open_index
 from deepprooflog.kg.data.large import tables
 from deepprooflog.kg.data.large.array_file import MAGIC, VERSION
+from deepprooflog.kg.data.rules import Rules
+from deepprooflog.kg.data.snapshot import Snapshot
 from deepprooflog.kg.data.triples import SPLITS, Graph
+from deepprooflog.syntax.terms import Atom
 
 TRAIN = "ann\tknows\tbob\nbob\tknows\tÅsa 水\nann\tknows\tbob\n7\tage\t-3\n00260881\tknows\tAda\n"
 
@@ -66,6 +70,29 @@ def test_a_larger_graph(tmp_path: Path) -> None:
         (tmp_path / f"{split}.txt").write_text("".join(lines))
     index_folder(tmp_path)
     assert_same(dpl.kg.load(tmp_path), read_text_graph(tmp_path))
+
+
+def test_processes_agree_on_a_graph_with_and_without_its_index(folder: Path) -> None:
+    """Each machine may have an index of its own, or none; a name of another kind is another."""
+
+    def digest(graph: Graph) -> bytes:
+        return Snapshot(graph, Rules(())).digest()
+
+    text = digest(read_text_graph(folder))
+    found = []
+    for _ in range(2):
+        index_folder(folder)
+        found.append(((folder / NAME).read_bytes(), digest(dpl.kg.load(folder))))
+    assert found[0][0] != found[1][0]  # hashes of names have a key of their own
+    assert [one for _, one in found] == [text, text]
+    (folder / "test.pl").write_text("knows(a_string, 2.5).\nlikes('O''Hara', zed).\n")
+    with pytest.warns(Notice, match="before test changed"):
+        assert digest(dpl.kg.load(folder)) != text
+    graph = read_text_graph(folder)
+    other = tuple(Atom("7") if name == 7 else name for name in graph.entities)
+    assert other != tuple(graph.entities) and digest(replace(graph, entities=other)) != digest(
+        graph
+    )
 
 
 def test_an_index_of_other_files_is_not_used(folder: Path) -> None:

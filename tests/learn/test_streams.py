@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -82,3 +84,38 @@ def test_what_cannot_stream_is_refused() -> None:
         dpl.fit(coin(), Draws(), stream=True, batch_size=4)
     with pytest.raises(dpl.ModelError, match="all examples"):
         dpl.fit(coin(), Draws(), stream=True, optimizer="lbfgs")
+
+
+def test_memory_does_not_grow_with_a_stream() -> None:
+    """No batch but the last is held, and tensors are as many after 60 batches as after 30.
+
+    Every batch has other goals, of three shapes, which is what compiled forms are kept by.
+    """
+    program = dpl.Program(
+        "nn(net, [X], D, 0..1) :: bit(X, D).\n"
+        "sum([], 0). sum([X|Xs], S) :- bit(X, D), sum(Xs, T), S is D + T."
+    )
+    model = dpl.Model(program, networks={"net": torch.nn.Linear(1, 2)})
+    bank, made = torch.randn(50, 1), list[weakref.ref[dpl.GoalBatch]]()
+    drawn, alive, tensors = torch.Generator().manual_seed(0), list[int](), list[int]()
+
+    def look() -> None:
+        gc.collect()
+        alive.append(sum(ref() is not None for ref in made))
+        tensors.append(sum(issubclass(type(o), torch.Tensor) for o in gc.get_objects()))
+
+    def batches() -> Iterator[dpl.GoalBatch]:
+        for number in range(60):
+            length = 1 + number % 3
+            rows = torch.randint(50, (4, length), generator=drawn)
+            sums = torch.randint(length + 1, (4,), generator=drawn)
+            batch = dpl.goals("sum(X, S)", bank=bank, X=rows, S=sums)
+            made.append(weakref.ref(batch))
+            yield batch
+            del batch
+            if number in (29, 59):
+                look()
+
+    dpl.fit(model, batches(), stream=True, epochs=1)
+    assert len(made) == 60 and max(alive) <= 1
+    assert tensors[1] == tensors[0]

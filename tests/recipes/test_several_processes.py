@@ -63,14 +63,16 @@ def words(recipe: str, given: Mapping[str, object], out: Path, *more: str) -> li
     return ["train", recipe, *options, "--out", str(out), *more]
 
 
-def torchrun(folder: Path, plan: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
-    """The commands of a plan by two processes."""
+def torchrun(
+    folder: Path, plan: Mapping[str, Any], size: int = 2
+) -> subprocess.CompletedProcess[str]:
+    """The commands of a plan by several processes."""
     file = folder / "plan.json"
     file.write_text(json.dumps(plan))
-    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        [*start, str(WORKER), str(file)], capture_output=True, text=True, timeout=120,
+        [*start, str(size), str(WORKER), str(file)], capture_output=True, text=True, timeout=120,
         env=environment,
     )  # fmt: skip
 
@@ -254,11 +256,11 @@ def killed(runs: Path, folder: Path, options: Mapping[str, object], step: int) -
 
 
 def test_a_killed_process_ends_the_run_which_goes_on(runs: Path, tmp_path: Path) -> None:
-    """kill -9 of one of two: one message, and any number of processes goes on."""
+    """kill -9 of one of two: one message; fewer processes go on, or more."""
     out = killed(runs, tmp_path, {}, 4)
     other = shutil.copytree(out, tmp_path / "other")
     assert main(words("kg", {}, other, "--resume")) == 0
-    done = torchrun(tmp_path, {"commands": [words("kg", {}, out, "--resume")]})
+    done = torchrun(tmp_path, {"commands": [words("kg", {}, out, "--resume")]}, size=3)
     assert done.returncode == 0, done.stderr
     for run in (out, other):
         assert furthest(last(runs / "exact"), last(run)) < 1e-5
@@ -292,21 +294,32 @@ def test_no_space_left_ends_all_processes(runs: Path, tmp_path: Path) -> None:
     assert furthest(last(runs / "exact"), last(out)) < 1e-5
 
 
+def other_graphs(folder: Path) -> list[str]:
+    """A folder for each of two processes, in which `graph` is not the same."""
+    for rank in range(2):
+        shutil.copytree(find_graph("village"), folder / str(rank) / "graph")
+    (train,) = (folder / "1" / "graph").glob("train*")
+    train.write_text("\n".join(train.read_text().splitlines()[1:]) + "\n")
+    return [str(folder / str(rank)) for rank in range(2)]
+
+
 def test_processes_with_other_graphs_are_refused(tmp_path: Path) -> None:
     """Status 2, one message, and no folder."""
-    for rank in range(2):
-        shutil.copytree(find_graph("village"), tmp_path / str(rank) / "graph")
-    (train,) = (tmp_path / "1" / "graph").glob("train*")
-    train.write_text("\n".join(train.read_text().splitlines()[1:]) + "\n")
     out = tmp_path / "out"
-    done = torchrun(tmp_path, {
-        "commands": [words("kg", {**KG, "data": "graph"}, out)],
-        "folders": [str(tmp_path / str(rank)) for rank in range(2)],
-    })  # fmt: skip
+    plan = {"commands": [words("kg", {**KG, "data": "graph"}, out)]}
+    done = torchrun(tmp_path, {**plan, "folders": other_graphs(tmp_path)})
     assert done.stderr.count("process 1 has another graph or rules than process 0") == 1
     assert "try: the same files on every machine" in done.stderr
     assert "exitcode  : 2" in done.stderr
     assert not out.exists()
+
+
+def test_other_graphs_are_not_ranked_together(runs: Path, tmp_path: Path) -> None:
+    """Status 2, one message, and no figure."""
+    plan = {"commands": [["evaluate", str(runs / "exact"), "--data", "graph", "--json"]]}
+    done = torchrun(tmp_path, {**plan, "folders": other_graphs(tmp_path)})
+    assert done.stderr.count("process 1 has another graph or rules than process 0") == 1
+    assert "exitcode  : 2" in done.stderr and done.stdout == ""
 
 
 def test_what_would_be_done_twice_is_refused(runs: Path, tmp_path: Path) -> None:

@@ -70,18 +70,15 @@ class Snapshot:
     stats: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # size, time of the files
 
     def digest(self) -> bytes:
-        """The SHA-256 of names, triples, rules and domains, wherever they were read."""
+        """The SHA-256 of names, triples, rules and domains, wherever and however they were read."""
         found = hashlib.sha256()
         for split in SPLITS:
             found.update(np.ascontiguousarray(self.graph.split(split)).reshape(-1).data)
             found.update(b"|")
-        entities = self.graph.entities
+        entities = EntityNames.of(self.graph.entities)
+        for array in (entities.names, entities.ends, entities.kinds):
+            found.update(array.data)
         names = [*map(str, self.graph.relations)]
-        if isinstance(entities, EntityNames):
-            found.update(entities.names.data)
-            found.update(entities.ends.data)
-        else:
-            names += map(str, entities)
         rules = [str(rule) for rule in self.rules]
         domains = None if self.domains is None else self.domains[1]
         found.update(json.dumps([names, rules, domains]).encode())

@@ -40,7 +40,7 @@ def write_orders(
         writer.add(f"{name}_keys", keys, "<i8")
         begin = np.append(0, np.cumsum(np.concatenate(counts or [start[:0]])))
         writer.add(f"{name}_begin", [begin], "<i4")
-    writer.add("orders", _orders(ends, start, entities), "<i4", len(ends), rows=3)
+    writer.add("orders", _orders(ends, start), "<i4", len(ends), rows=3)
     seen = np.zeros(entities, dtype=bool)
     for at in range(0, len(ends), _ROWS):
         seen[ends[at : at + _ROWS].ravel()] = True
@@ -70,16 +70,27 @@ def _distinct(
     return keys, counts
 
 
-def _orders(ends: np.ndarray, start: np.ndarray, entities: int) -> Iterator[np.ndarray]:
+def _orders(ends: np.ndarray, start: np.ndarray) -> Iterator[np.ndarray]:
     """The facts by head, all by tail, all by head and tail; equal ones as they are numbered."""
     spans = list(pairwise(start.tolist()))
     for side in (0, 1):
         for begin, end in spans:
-            # With its place behind it each number is another, and any sort is stable.
-            count = end - begin
-            key = ends[begin:end, side].astype(np.int64) * count + np.arange(count)
-            key.sort()
-            yield (key % max(count, 1) + begin).astype(np.int32)
+            yield _order(ends[begin:end, side]) + np.int32(begin)
     for begin, end in spans:
-        key = ends[begin:end, 0].astype(np.int64) * entities + ends[begin:end, 1]
-        yield (np.argsort(key) + begin).astype(np.int32)
+        by_tail = _order(ends[begin:end, 1])
+        yield by_tail[_order(ends[begin:end, 0][by_tail])] + np.int32(begin)
+
+
+def _order(entity: np.ndarray) -> np.ndarray:
+    """The places of entities in order, equal ones as they stand.
+
+    With its place behind it each number is another, and numbers are sorted in far less time than
+    places are by what stands there, the less the more there are.
+    """
+    bits = len(entity).bit_length()
+    key = entity.astype(np.int64)
+    key <<= bits
+    key |= np.arange(len(entity))
+    key.sort()
+    key &= 2**bits - 1
+    return key.astype(np.int32)

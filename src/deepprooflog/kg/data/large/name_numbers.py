@@ -1,23 +1,20 @@
 """Numbers for names that stand somewhere in bytes, in the order in which they first occur.
 
 A name is told by a hash of 128 bits whose multipliers are drawn anew for each table, so that two
-names of one hash are not to be expected in any graph, by chance or on purpose. The hashes seen so
-far are kept sorted, those met lately in a smaller table of their own: what a piece of a file adds
-is merged into that, and it into the larger one when it has grown to a share of it. So a hash moves
-as often as the table doubles, not as often as there are pieces.
+names of one hash are not to be expected in any graph, by chance or on purpose. Only those of a
+piece that are not known yet are put into order.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Int64, UInt8, UInt64
 
-LATELY = 1_000_000
-SHARE = 4
+from deepprooflog.kg.data.large.hash_table import HashTable
+
 _SPREAD = np.uint64(29)
 _PADDING = 8
 _WORD = 2**64 - 1
@@ -35,12 +32,12 @@ class NameNumbers:
 
     def __init__(self) -> None:
         self._keys = [np.uint64(secrets.randbits(64) | 1) for _ in range(2)]
-        self._all, self._lately = _SortedHashes.empty(), _SortedHashes.empty()
+        self._known = HashTable()
         self._names: list[UInt8[np.ndarray, " bytes"]] = []
         self._sizes: list[Int64[np.ndarray, " new"]] = []
 
     def __len__(self) -> int:
-        return len(self._all) + len(self._lately)
+        return len(self._known)
 
     def number(
         self,
@@ -50,17 +47,17 @@ class NameNumbers:
     ) -> Int64[np.ndarray, " fields"]:
         """The number of each field of padded bytes; who is not known yet gets the next one."""
         first, second = hashes(self._keys, raw, begin, end)
-        if not len(first):
-            return np.empty(0, dtype=np.int64)
-        order = np.argsort(first)  # not stable, which takes a quarter of the time
-        ordered = first[order]
-        starts = np.append(True, ordered[1:] != ordered[:-1])
-        group = np.cumsum(starts) - 1
-        leaders = np.minimum.reduceat(order, np.flatnonzero(starts))  # where a name first stands
-        if (second[order] != second[leaders][group]).any():
-            raise ArithmeticError("two names of one hash")
-        found = np.empty(len(first), dtype=np.int64)
-        found[order] = self._merged(first, second, leaders, raw, begin, end)[group]
+        found = self._known.find(first, second)
+        fresh = np.flatnonzero(found < 0)
+        if len(fresh):
+            group, leaders = _equal(first[fresh], second[fresh])
+            leaders = fresh[leaders]
+            numbers = np.empty(len(leaders), dtype=np.int64)
+            met = np.argsort(leaders)  # as they stand in the bytes
+            numbers[met] = np.arange(len(self), len(self) + len(leaders))
+            found[fresh] = numbers[group]
+            self._known.add(first[leaders], second[leaders], numbers)
+            self._keep(raw, begin[leaders[met]], end[leaders[met]])
         return found
 
     def names(self) -> UInt8[np.ndarray, " bytes"]:
@@ -70,34 +67,6 @@ class NameNumbers:
     def ends(self) -> Int64[np.ndarray, " names"]:
         """Where each name ends among all."""
         return np.cumsum(np.concatenate([np.zeros(0, dtype=np.int64), *self._sizes]))
-
-    def _merged(
-        self,
-        first: UInt64[np.ndarray, " fields"],
-        second: UInt64[np.ndarray, " fields"],
-        leaders: Int64[np.ndarray, " distinct"],
-        raw: UInt8[np.ndarray, " bytes"],
-        begin: Int64[np.ndarray, " fields"],
-        end: Int64[np.ndarray, " fields"],
-    ) -> Int64[np.ndarray, " distinct"]:
-        """The numbers of distinct fields that are sorted by their hash."""
-        own, other = first[leaders], second[leaders]
-        numbers, place = self._lately.find(own, other)
-        rest = np.flatnonzero(numbers < 0)
-        numbers[rest], _ = self._all.find(own[rest], other[rest])
-        fresh = np.flatnonzero(numbers < 0)
-        met = np.argsort(leaders[fresh])  # as they stand in the bytes
-        numbers[fresh[met]] = np.arange(len(self), len(self) + len(fresh))
-        new = leaders[fresh]
-        self._lately = self._lately.with_new(place[fresh], first[new], second[new], numbers[fresh])
-        if len(self._lately) > max(LATELY, len(self._all) // SHARE):
-            at = np.searchsorted(self._all.first, self._lately.first)
-            self._all = self._all.with_new(
-                at, self._lately.first, self._lately.second, self._lately.numbers
-            )
-            self._lately = _SortedHashes.empty()
-        self._keep(raw, begin[new[met]], end[new[met]])
-        return numbers
 
     def _keep(
         self,
@@ -111,48 +80,19 @@ class NameNumbers:
         self._sizes.append(sizes)
 
 
-@dataclass(frozen=True, eq=False)
-class _SortedHashes:
-    """Both hashes of some names, sorted by the first, and the names' numbers."""
-
-    first: UInt64[np.ndarray, " names"]
-    second: UInt64[np.ndarray, " names"]
-    numbers: Int64[np.ndarray, " names"]
-
-    @classmethod
-    def empty(cls) -> _SortedHashes:
-        hashes = np.zeros(0, dtype=np.uint64)
-        return cls(hashes, hashes, np.zeros(0, dtype=np.int64))
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def find(
-        self, first: UInt64[np.ndarray, " asked"], second: UInt64[np.ndarray, " asked"]
-    ) -> tuple[Int64[np.ndarray, " asked"], Int64[np.ndarray, " asked"]]:
-        """The number of each hash, -1 where it is not here, and where it stands or would."""
-        place = np.searchsorted(self.first, first)
-        numbers = np.full(len(first), -1, dtype=np.int64)
-        inside = np.flatnonzero(place < len(self.first))
-        here = inside[self.first[place[inside]] == first[inside]]
-        if (self.second[place[here]] != second[here]).any():
-            raise ArithmeticError("two names of one hash")
-        numbers[here] = self.numbers[place[here]]
-        return numbers, place
-
-    def with_new(
-        self,
-        at: Int64[np.ndarray, " new"],
-        first: UInt64[np.ndarray, " new"],
-        second: UInt64[np.ndarray, " new"],
-        numbers: Int64[np.ndarray, " new"],
-    ) -> _SortedHashes:
-        """These with others, which are sorted and stand at `at`."""
-        return _SortedHashes(
-            np.insert(self.first, at, first),
-            np.insert(self.second, at, second),
-            np.insert(self.numbers, at, numbers),
-        )
+def _equal(
+    first: UInt64[np.ndarray, " fields"], second: UInt64[np.ndarray, " fields"]
+) -> tuple[Int64[np.ndarray, " fields"], Int64[np.ndarray, " distinct"]]:
+    """Which group of equal hashes each is in, and where the first of each group stands."""
+    order = np.argsort(first)  # not stable, which takes a quarter of the time
+    ordered = first[order]
+    starts = np.append(True, ordered[1:] != ordered[:-1])
+    leaders = np.minimum.reduceat(order, np.flatnonzero(starts))
+    group = np.empty(len(first), dtype=np.int64)
+    group[order] = np.cumsum(starts) - 1
+    if (second != second[leaders][group]).any():
+        raise ArithmeticError("two names of one hash")
+    return group, leaders
 
 
 def hashes(

@@ -21,7 +21,7 @@ from deepprooflog.kg.data.large.entity_names import ATOM, INTEGER, EntityNames
 from deepprooflog.kg.data.large.name_numbers import NameNumbers, padded
 from deepprooflog.kg.data.triples import SplitName
 
-PIECE = 32 * 1024 * 1024
+PIECE = 4 * 1024 * 1024
 _TAB, _LINE, _BLANK, _ASCII = 9, 10, 32, 128
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,3900}")
 
