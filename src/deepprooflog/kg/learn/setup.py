@@ -36,7 +36,7 @@ from deepprooflog.score.scorer import Scorer
 
 
 def read_sources(options: SharedOptions) -> Snapshot:
-    """The graph, the rules and the domains that the options name; rules to mine are not yet there."""
+    """The graph, the rules and the domains that the options name; rules to mine are not there."""
     graph, told = with_splits(read_graph(options.data), options.seed, test=True)
     if told:
         graph = replace(graph, notices=(*graph.notices, DataNotice(told)))
