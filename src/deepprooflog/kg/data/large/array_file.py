@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -101,12 +102,21 @@ class ArrayWriter:
 
 def open_arrays(path: Path, hint: str) -> ArrayFile:
     """The arrays of a file; one that is not whole is refused with a hint."""
+    return _opened(path, hint, READ_THROUGH)
+
+
+def check_arrays(path: Path, hint: str) -> int:
+    """Compare every array of a file, however large, with its checksum; how many bytes were read."""
+    return _opened(path, hint, sys.maxsize).bytes
+
+
+def _opened(path: Path, hint: str, read_through: int) -> ArrayFile:
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             about, digest = _header(file, size)
             places = about.pop("arrays")
-            if size <= READ_THROUGH:
+            if size <= read_through:
                 _compare(file, places)
             return ArrayFile(about, digest, _mapped(file, places), size)
     except OSError as error:
@@ -114,17 +124,6 @@ def open_arrays(path: Path, hint: str) -> ArrayFile:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         said = error.args[0] if isinstance(error, _Refusal) else "the index is cut off or damaged"
         raise DataError(said, file=str(path), hint=hint) from None
-
-
-def check_arrays(path: Path, hint: str) -> int:
-    """Compare every array of a file, however large, with its checksum; how many bytes were read."""
-    whole = open_arrays(path, hint)
-    try:
-        with path.open("rb") as file:
-            _compare(file, _header(file, whole.bytes)[0]["arrays"])
-    except (OSError, ValueError):
-        raise DataError("the index is cut off or damaged", file=str(path), hint=hint) from None
-    return whole.bytes
 
 
 class _Refusal(ValueError):

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Int32, Int64, UInt64
 
 BITS = 10  # of the places to begin with
+MOST = 2**31 - 1  # numbers are 32 bits wide
 
 
 class HashTable:
@@ -55,6 +56,8 @@ class HashTable:
         numbers: Int64[np.ndarray, " new"] | Int32[np.ndarray, " new"],
     ) -> None:
         """Take in what is not here yet, each once."""
+        if self._count + len(first) > MOST:
+            raise OverflowError(f"more than {MOST:,} entries")
         self._count += len(first)
         if 3 * self._count > 2 * len(self._number):
             self._grow()
