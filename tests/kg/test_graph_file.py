@@ -297,6 +297,31 @@ def test_facts_are_sorted_as_they_are_written(tmp_path: Path) -> None:
     assert facts.by_head.begin.tolist() == [0, 2, 3, 4, 5]
 
 
+@given(st.sets(st.tuples(*[st.integers(0, n) for n in (6, 3, 6)])))
+def test_orders_are_those_of_sorting(rows: set[tuple[int, int, int]]) -> None:
+    """Facts by relation; all of these by head, by tail, by head and tail; what is distinct."""
+    given_, number = list(rows), {row: place for place, row in enumerate(rows)}
+    facts = sorted(given_, key=lambda row: (row[1], number[row]))
+    with TemporaryDirectory() as folder, (Path(folder) / "facts").open("w+b") as file:
+        writer = ArrayWriter(file)
+        triples = np.array(given_, dtype=np.int32).reshape(-1, 3)
+        seen, counts = write_orders(writer, triples, 4, 7)
+        found = {name: array.tolist() for name, array in writer.arrays().items()}
+    places = range(len(facts))
+    assert found["ends"] == [[h, t] for h, _, t in facts]
+    assert found["orders"] == [
+        sorted(places, key=lambda at: (facts[at][1], facts[at][0], at)),
+        sorted(places, key=lambda at: (facts[at][1], facts[at][2], at)),
+        sorted(places, key=lambda at: (facts[at][1], facts[at][0], facts[at][2])),
+    ]
+    for name, side in (("head", 0), ("tail", 2)):
+        keys = sorted(row[1] * 7 + row[side] for row in facts)
+        assert found[f"{name}_keys"] == sorted(set(keys))
+        assert found[f"{name}_begin"] == [*map(keys.index, sorted(set(keys))), len(keys)]
+    assert np.flatnonzero(seen).tolist() == sorted({e for h, _, t in facts for e in (h, t)})
+    assert counts.tolist() == [sum(row[1] == relation for row in facts) for relation in range(4)]
+
+
 def test_names_are_found_whatever_they_are() -> None:
     terms: list[Term] = [Atom("7"), 7, Str("7"), Float(7.0), Float(-0.0), Float(0.0), Atom(""),
                          Atom("\ud800"), 10**30]  # fmt: skip

@@ -7,6 +7,7 @@ memory than the facts themselves and the order of one relation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -35,15 +36,16 @@ def write_orders(
         ends[at : at + _ROWS, 1] = triples[some, 2]
     del rows
     writer.add("ends", [ends], "<i4", 2)
-    for name, side in (("head", 0), ("tail", 1)):
-        keys, counts = _distinct(ends[:, side], start, entities)
-        writer.add(f"{name}_keys", keys, "<i8")
-        begin = np.append(0, np.cumsum(np.concatenate(counts or [start[:0]])))
-        writer.add(f"{name}_begin", [begin], "<i4")
-    writer.add("orders", _orders(ends, start), "<i4", len(ends), rows=3)
+    sides = _Distinct(), _Distinct()
+    writer.add("orders", _orders(ends, start, sides), "<i4", len(ends), rows=3)
     seen = np.zeros(entities, dtype=bool)
-    for at in range(0, len(ends), _ROWS):
-        seen[ends[at : at + _ROWS].ravel()] = True
+    for name, side in zip(("head", "tail"), sides, strict=True):
+        keys = (one.astype(np.int64) + n * entities for n, one in enumerate(side.entities))
+        writer.add(f"{name}_keys", keys, "<i8")
+        counts = np.concatenate([start[:0], *side.counts])
+        writer.add(f"{name}_begin", [np.append(0, np.cumsum(counts))], "<i4")
+        for one in side.entities:
+            seen[one] = True
     return seen, np.diff(start)
 
 
@@ -57,32 +59,41 @@ def pair_facts(arrays: Mapping[str, np.ndarray], entities: int) -> PairFacts:
     )  # fmt: skip
 
 
-def _distinct(
-    entity: np.ndarray, start: np.ndarray, entities: int
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The entities on one side of each relation as keys, and how many facts each has."""
-    keys, counts = [], []
-    for number, (begin, end) in enumerate(pairwise(start.tolist())):
-        ordered = np.sort(entity[begin:end])
+@dataclass
+class _Distinct:
+    """The entities on one side of each relation, in order, and how many facts each has."""
+
+    entities: list[np.ndarray] = field(default_factory=list)
+    counts: list[np.ndarray] = field(default_factory=list)
+
+    def take(self, ordered: np.ndarray) -> None:
+        """The next relation's, of all its facts."""
         first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
-        keys.append(ordered[first].astype(np.int64) + number * entities)
-        counts.append(np.diff(np.append(first, len(ordered))))
-    return keys, counts
+        self.entities.append(ordered[first].astype(np.int32))
+        self.counts.append(np.diff(np.append(first, len(ordered))).astype(np.int32))
 
 
-def _orders(ends: np.ndarray, start: np.ndarray) -> Iterator[np.ndarray]:
-    """The facts by head, all by tail, all by head and tail; equal ones as they are numbered."""
-    spans = list(pairwise(start.tolist()))
-    for side in (0, 1):
+def _orders(
+    ends: np.ndarray, start: np.ndarray, sides: tuple[_Distinct, _Distinct]
+) -> Iterator[np.ndarray]:
+    """The facts by head, all by tail, all by head and tail; equal ones as they are numbered.
+
+    What is distinct on either side goes to `sides` on the way, where it is in order.
+    """
+    spans, by_tail = list(pairwise(start.tolist())), list[np.ndarray]()
+    for number, side in enumerate(sides):
         for begin, end in spans:
-            yield _order(ends[begin:end, side]) + np.int32(begin)
-    for begin, end in spans:
-        by_tail = _order(ends[begin:end, 1])
-        yield by_tail[_order(ends[begin:end, 0][by_tail])] + np.int32(begin)
+            place, ordered = _order(ends[begin:end, number])
+            side.take(ordered)
+            if number:
+                by_tail.append(place)
+            yield place + np.int32(begin)
+    for (begin, end), place in zip(spans, by_tail, strict=True):
+        yield place[_order(ends[begin:end, 0][place])[0]] + np.int32(begin)
 
 
-def _order(entity: np.ndarray) -> np.ndarray:
-    """The places of entities in order, equal ones as they stand.
+def _order(entity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The places of entities in order, equal ones as they stand, and the entities in that order.
 
     With its place behind it each number is another, and numbers are sorted in far less time than
     places are by what stands there, the less the more there are.
@@ -92,5 +103,6 @@ def _order(entity: np.ndarray) -> np.ndarray:
     key <<= bits
     key |= np.arange(len(entity))
     key.sort()
-    key &= 2**bits - 1
-    return key.astype(np.int32)
+    place = (key & (2**bits - 1)).astype(np.int32)
+    key >>= bits
+    return place, key
