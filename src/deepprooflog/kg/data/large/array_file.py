@@ -33,7 +33,8 @@ VERSION = b"2\n"
 READ_THROUGH = 256 * 1024 * 1024
 _ALIGNED = 64
 _PIECE = 16 * 1024 * 1024
-_ROWS = 1_000_000
+ROWS = 2**16
+"""Rows that are worked on at a time: as many as a cache holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +68,9 @@ class ArrayWriter:
         begin, size, crc = self._at, 0, 0
         dtype = np.dtype(kind)
         for piece in pieces:
-            for at in range(0, len(piece), _ROWS):
+            for at in range(0, len(piece), ROWS):
                 raw = (
-                    np.ascontiguousarray(piece[at : at + _ROWS], dtype=dtype)
+                    np.ascontiguousarray(piece[at : at + ROWS], dtype=dtype)
                     .reshape(-1)
                     .view(np.uint8)
                     .data

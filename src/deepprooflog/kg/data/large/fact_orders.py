@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from deepprooflog.kg.data.large.array_file import ArrayWriter
+from deepprooflog.kg.data.large.array_file import ROWS, ArrayWriter
 from deepprooflog.kg.data.large.row_order import by_relation
 from deepprooflog.relational.pair_facts import PairFacts, SideOrder
-
-_ROWS = 1_000_000
 
 
 def write_orders(
@@ -30,10 +28,10 @@ def write_orders(
     writer.add("rows", [rows], "<i4")
     writer.add("start", [start], "<i8")
     ends = np.empty((len(rows), 2), dtype=np.int32)
-    for at in range(0, len(rows), _ROWS):
-        some = rows[at : at + _ROWS]
-        ends[at : at + _ROWS, 0] = triples[some, 0]
-        ends[at : at + _ROWS, 1] = triples[some, 2]
+    for at in range(0, len(rows), ROWS):
+        some = rows[at : at + ROWS]
+        ends[at : at + ROWS, 0] = triples[some, 0]
+        ends[at : at + ROWS, 1] = triples[some, 2]
     del rows
     writer.add("ends", [ends], "<i4", 2)
     sides = _Distinct(), _Distinct()
@@ -81,28 +79,42 @@ def _orders(
     What is distinct on either side goes to `sides` on the way, where it is in order.
     """
     spans, by_tail = list(pairwise(start.tolist())), list[np.ndarray]()
+    sorter = _Sorter.of(int(np.diff(start).max(initial=0)))
     for number, side in enumerate(sides):
         for begin, end in spans:
-            place, ordered = _order(ends[begin:end, number])
+            place, ordered = sorter.order(ends[begin:end, number])
             side.take(ordered)
             if number:
                 by_tail.append(place)
             yield place + np.int32(begin)
     for (begin, end), place in zip(spans, by_tail, strict=True):
-        yield place[_order(ends[begin:end, 0][place])[0]] + np.int32(begin)
+        yield place[sorter.order(ends[begin:end, 0][place])[0]] + np.int32(begin)
 
 
-def _order(entity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The places of entities in order, equal ones as they stand, and the entities in that order.
+@dataclass(frozen=True, eq=False)
+class _Sorter:
+    """What puts entities into order, in arrays for the most at once that are used again and again:
+    memory that is new costs as much as sorting what is in it."""
 
-    With its place behind it each number is another, and numbers are sorted in far less time than
-    places are by what stands there, the less the more there are.
-    """
-    bits = len(entity).bit_length()
-    key = entity.astype(np.int64)
-    key <<= bits
-    key |= np.arange(len(entity))
-    key.sort()
-    place = (key & (2**bits - 1)).astype(np.int32)
-    key >>= bits
-    return place, key
+    key: np.ndarray
+    places: np.ndarray  # 0, 1, …
+
+    @classmethod
+    def of(cls, most: int) -> _Sorter:
+        return cls(np.empty(most, dtype=np.int64), np.arange(most, dtype=np.int32))
+
+    def order(self, entity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The places of entities in order, equal ones as they stand, and the entities in that order
+        (until the next are sorted).
+
+        With its place behind it each number is another, and numbers are sorted in far less time
+        than places are by what stands there, the less the more there are.
+        """
+        bits, key = len(entity).bit_length(), self.key[: len(entity)]
+        np.left_shift(entity, bits, out=key, dtype=np.int64)
+        key |= self.places[: len(entity)]
+        key.sort()
+        place = key.astype(np.int32)  # the low half
+        place &= np.int32(2**bits - 1)
+        key >>= bits
+        return place, key

@@ -22,7 +22,13 @@ import numpy as np
 from deepprooflog.data.places import is_file
 from deepprooflog.data.whole import PART, write_filled
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.large.array_file import READ_THROUGH, ArrayFile, ArrayWriter, open_arrays
+from deepprooflog.kg.data.large.array_file import (
+    READ_THROUGH,
+    ROWS,
+    ArrayFile,
+    ArrayWriter,
+    open_arrays,
+)
 from deepprooflog.kg.data.large.entity_names import EntityNames
 from deepprooflog.kg.data.large.fact_orders import pair_facts, write_orders
 from deepprooflog.kg.data.large.hash_table import MOST
@@ -31,8 +37,6 @@ from deepprooflog.kg.data.notice import DataNotice
 from deepprooflog.kg.data.odd_triples import odd_triples
 from deepprooflog.kg.data.triples import SPLITS, Graph, SortedTrain, SplitName, TripleSource
 from deepprooflog.syntax.terms import Term
-
-_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +187,7 @@ _OF_FACTS = ("ends", "start", "head_keys", "head_begin", "tail_keys", "tail_begi
 def _lines(lines: np.ndarray | None, count: int) -> Iterable[np.ndarray]:
     if lines is not None:
         return [lines]
-    return (np.arange(at, min(at + _ROWS, count)) + 1 for at in range(0, count, _ROWS))
+    return (np.arange(at, min(at + ROWS, count)) + 1 for at in range(0, count, ROWS))
 
 
 def _plain(notices: Iterable[DataNotice]) -> list[list[Any]]:
