@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import deepprooflog as dpl
 from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg import training
 from deepprooflog.kg.data import graph_index, snapshot
 from deepprooflog.kg.data.folder import read_text_graph
 from deepprooflog.kg.data.graph_index import NAME, check_index, index_folder
@@ -31,7 +32,9 @@ from deepprooflog.kg.data.large.known_facts import KnownFacts
 from deepprooflog.kg.data.large.name_index import NameIndex, sorted_hashes
 from deepprooflog.kg.data.large.row_order import by_relation
 from deepprooflog.kg.data.odd_triples import duplicates, first_rows, odd_triples
+from deepprooflog.kg.data.rules import Rules
 from deepprooflog.kg.data.triples import SIDES, SPLITS, Graph, graph_of
+from deepprooflog.learn.run.processes import Processes
 from deepprooflog.syntax.terms import Atom, Float, Functor, Str, Struct, Term, Var
 
 RULES = "likes(X, Y) :- knows(X, Z), knows(Z, Y).\nknows(X, Y) :- likes(Y, X), X \\= Y.\n"
@@ -195,6 +198,21 @@ def test_a_run_outlives_a_new_index(folder: Path, monkeypatch: pytest.MonkeyPatc
     (folder / NAME).rename(run / NAME)
     with pytest.raises(DataError, match="not the one that was written"):
         dpl.kg.open(run)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_of_several_processes_the_first_keeps_the_graph(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, rank: int
+) -> None:
+    """The others have no use for a copy, which of a large graph is gigabytes."""
+    monkeypatch.setattr(snapshot, "LARGE", 1)
+    monkeypatch.setattr(training, "processes", lambda: Processes(rank, 2))
+    monkeypatch.setattr(Processes, "agree", lambda *_: None)
+    run = folder.parent / "run"
+    run.mkdir()
+    kept = snapshot.snapshot_of(dpl.kg.load(folder), Rules(()))
+    assert training.kept_sources(run / "graph.json", lambda: kept) is kept
+    assert {p.name for p in run.iterdir()} == ({"graph.json", NAME} if rank == 0 else set())
 
 
 def test_facts_may_be_added_to_what_lies_in_a_file(folder: Path) -> None:
