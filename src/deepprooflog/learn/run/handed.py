@@ -82,7 +82,7 @@ def _pieces(file: BinaryIO | None, size: int) -> None:
     here, room = processes(), torch.empty(min(PIECE, size), dtype=torch.uint8)
     for begin in range(0, size, PIECE):
         piece = room[: size - begin]
-        raw = memoryview(piece.numpy())
+        raw = piece.numpy().data
         if here.first and file is not None and file.readinto(raw) != len(raw):  # type: ignore[attr-defined]
             raise OSError("the file is shorter than it was")
         here.spread(piece)
