@@ -40,8 +40,7 @@ def write_orders(
     for name, side in zip(("head", "tail"), sides, strict=True):
         keys = (one.astype(np.int64) + n * entities for n, one in enumerate(side.entities))
         writer.add(f"{name}_keys", keys, "<i8")
-        counts = np.concatenate([start[:0], *side.counts])
-        writer.add(f"{name}_begin", [np.append(0, np.cumsum(counts))], "<i4")
+        writer.add(f"{name}_begin", [*side.begin, start[-1:]], "<i4")
         for one in side.entities:
             seen[one] = True
     return seen, np.diff(start)
@@ -59,16 +58,19 @@ def pair_facts(arrays: Mapping[str, np.ndarray], entities: int) -> PairFacts:
 
 @dataclass
 class _Distinct:
-    """The entities on one side of each relation, in order, and how many facts each has."""
+    """The entities on one side of each relation, in order, and where the facts of each begin."""
 
     entities: list[np.ndarray] = field(default_factory=list)
-    counts: list[np.ndarray] = field(default_factory=list)
+    begin: list[np.ndarray] = field(default_factory=list)
 
-    def take(self, ordered: np.ndarray) -> None:
+    def take(self, ordered: np.ndarray, begin: int) -> None:
         """The next relation's, of all its facts."""
-        first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
-        self.entities.append(ordered[first].astype(np.int32))
-        self.counts.append(np.diff(np.append(first, len(ordered))).astype(np.int32))
+        first = np.ones(len(ordered), dtype=bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+        at = np.flatnonzero(first)
+        self.entities.append(ordered[at].astype(np.int32))
+        at += begin
+        self.begin.append(at.astype(np.int32))
 
 
 def _orders(
@@ -83,12 +85,13 @@ def _orders(
     for number, side in enumerate(sides):
         for begin, end in spans:
             place, ordered = sorter.order(ends[begin:end, number])
-            side.take(ordered)
+            side.take(ordered, begin)
+            place += np.int32(begin)
             if number:
                 by_tail.append(place)
-            yield place + np.int32(begin)
-    for (begin, end), place in zip(spans, by_tail, strict=True):
-        yield place[sorter.order(ends[begin:end, 0][place])[0]] + np.int32(begin)
+            yield place
+    for place in by_tail:
+        yield place[sorter.order(ends[:, 0].take(place))[0]]
 
 
 @dataclass(frozen=True, eq=False)
