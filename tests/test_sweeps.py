@@ -8,7 +8,7 @@ import shlex
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -132,3 +132,15 @@ def test_a_sweep_by_ray(
     assert [line for line in first if line[:4] in ("best", "dprl")] == [
         line for line in again if line[:4] in ("best", "dprl")
     ]
+
+
+def test_the_best_by_ray_is_the_same_however_trials_are_ordered() -> None:
+    """Ray has them otherwise when it goes on with a sweep; one that failed has no validation."""
+    sweep = example("ray_graph", "ray.tune")
+    rows = [{"trial_id": "b_2", "validation": 0.5}, {"trial_id": "b_0", "validation": 0.4},
+            {"trial_id": "b_1", "validation": 0.5}, {"trial_id": "b_3"}, None]  # fmt: skip
+    for order in (rows, rows[::-1]):
+        results = [SimpleNamespace(metrics=row) for row in order]
+        assert sweep.best_of(results).metrics["trial_id"] == "b_1"
+    with pytest.raises(SystemExit, match="no trial ended"):
+        sweep.best_of([SimpleNamespace(metrics=None)])

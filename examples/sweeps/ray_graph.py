@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -44,6 +45,14 @@ def trial(tried: dict[str, Any], fixed: dict[str, Any], seeds: list[int]) -> Non
         tune.report({"validation": mean(found), "seeds": len(found)})
 
 
+def best_of(results: Iterable[tune.Result]) -> tune.Result:
+    """The trial of the best validation; of equals the first, also when Ray has them otherwise."""
+    ended = [one for one in results if "validation" in (one.metrics or {})]
+    if not ended:
+        raise SystemExit("no trial ended: what Ray printed says why")
+    return min(ended, key=lambda one: (-one.metrics["validation"], one.metrics["trial_id"]))
+
+
 def command(options: dict[str, Any], seed: int) -> str:
     """The command that trains the same."""
     pairs = {**options, "seed": seed}.items()
@@ -73,7 +82,7 @@ def main(words: list[str] | None = None) -> None:
             run_config=tune.RunConfig(name=folder.name, storage_path=str(folder.parent)),
         )  # fmt: skip
     results = tuner.fit()
-    best = results.get_best_result()
+    best = best_of(results)
     print(f"best of {len(results)}: validation MRR {best.metrics['validation']:.4f}")
     for seed in given.seeds:
         print(command({**fixed, **best.config}, seed))

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import deepprooflog as dpl
 from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg import training
 from deepprooflog.kg.data import graph_index, snapshot
 from deepprooflog.kg.data.folder import read_text_graph
 from deepprooflog.kg.data.graph_index import NAME, check_index, index_folder
@@ -31,7 +32,9 @@ from deepprooflog.kg.data.large.known_facts import KnownFacts
 from deepprooflog.kg.data.large.name_index import NameIndex, sorted_hashes
 from deepprooflog.kg.data.large.row_order import by_relation
 from deepprooflog.kg.data.odd_triples import duplicates, first_rows, odd_triples
+from deepprooflog.kg.data.rules import Rules
 from deepprooflog.kg.data.triples import SIDES, SPLITS, Graph, graph_of
+from deepprooflog.learn.run.processes import Processes
 from deepprooflog.syntax.terms import Atom, Float, Functor, Str, Struct, Term, Var
 
 RULES = "likes(X, Y) :- knows(X, Z), knows(Z, Y).\nknows(X, Y) :- likes(Y, X), X \\= Y.\n"
@@ -197,6 +200,21 @@ def test_a_run_outlives_a_new_index(folder: Path, monkeypatch: pytest.MonkeyPatc
         dpl.kg.open(run)
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_of_several_processes_the_first_keeps_the_graph(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, rank: int
+) -> None:
+    """The others have no use for a copy, which of a large graph is gigabytes."""
+    monkeypatch.setattr(snapshot, "LARGE", 1)
+    monkeypatch.setattr(training, "processes", lambda: Processes(rank, 2))
+    monkeypatch.setattr(Processes, "agree", lambda *_: None)
+    run = folder.parent / "run"
+    run.mkdir()
+    kept = snapshot.snapshot_of(dpl.kg.load(folder), Rules(()))
+    assert training.kept_sources(run / "graph.json", lambda: kept) is kept
+    assert {p.name for p in run.iterdir()} == ({"graph.json", NAME} if rank == 0 else set())
+
+
 def test_facts_may_be_added_to_what_lies_in_a_file(folder: Path) -> None:
     model = trained(dpl.kg.load(folder))
     more = model.with_facts(added=["knows(e1, zoe)"], removed=["likes(e1, e7)"])
@@ -295,6 +313,31 @@ def test_facts_are_sorted_as_they_are_written(tmp_path: Path) -> None:
     assert facts.orders.tolist() == [[0, 1, 4, 3, 2], [1, 0, 2, 3, 4], [1, 0, 4, 3, 2]]
     assert facts.by_head.keys.tolist() == [0, 4, 5, 6] and facts.by_tail.keys.tolist() == [1, 2, 4]
     assert facts.by_head.begin.tolist() == [0, 2, 3, 4, 5]
+
+
+@given(st.sets(st.tuples(*[st.integers(0, n) for n in (6, 3, 6)])))
+def test_orders_are_those_of_sorting(rows: set[tuple[int, int, int]]) -> None:
+    """Facts by relation; all of these by head, by tail, by head and tail; what is distinct."""
+    given_, number = list(rows), {row: place for place, row in enumerate(rows)}
+    facts = sorted(given_, key=lambda row: (row[1], number[row]))
+    with TemporaryDirectory() as folder, (Path(folder) / "facts").open("w+b") as file:
+        writer = ArrayWriter(file)
+        triples = np.array(given_, dtype=np.int32).reshape(-1, 3)
+        seen, counts = write_orders(writer, triples, 4, 7)
+        found = {name: array.tolist() for name, array in writer.arrays().items()}
+    places = range(len(facts))
+    assert found["ends"] == [[h, t] for h, _, t in facts]
+    assert found["orders"] == [
+        sorted(places, key=lambda at: (facts[at][1], facts[at][0], at)),
+        sorted(places, key=lambda at: (facts[at][1], facts[at][2], at)),
+        sorted(places, key=lambda at: (facts[at][1], facts[at][0], facts[at][2])),
+    ]
+    for name, side in (("head", 0), ("tail", 2)):
+        keys = sorted(row[1] * 7 + row[side] for row in facts)
+        assert found[f"{name}_keys"] == sorted(set(keys))
+        assert found[f"{name}_begin"] == [*map(keys.index, sorted(set(keys))), len(keys)]
+    assert np.flatnonzero(seen).tolist() == sorted({e for h, _, t in facts for e in (h, t)})
+    assert counts.tolist() == [sum(row[1] == relation for row in facts) for relation in range(4)]
 
 
 def test_names_are_found_whatever_they_are() -> None:

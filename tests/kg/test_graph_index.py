@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +15,14 @@ import torch
 
 import deepprooflog as dpl
 from deepprooflog.errors import DataError, Notice
+from deepprooflog.kg.data import snapshot
 from deepprooflog.kg.data.folder import read_text_graph
-from deepprooflog.kg.data.graph_index import NAME, index_folder, open_index
+from deepprooflog.kg.data.graph_index import NAME, check_index, index_folder, open_index
 from deepprooflog.kg.data.large import tables
 from deepprooflog.kg.data.large.array_file import MAGIC, VERSION
+from deepprooflog.kg.data.large.graph_file import GraphParts, write_graph
 from deepprooflog.kg.data.rules import Rules
-from deepprooflog.kg.data.snapshot import Snapshot
+from deepprooflog.kg.data.snapshot import Snapshot, read_snapshot, save_snapshot, snapshot_of
 from deepprooflog.kg.data.triples import SPLITS, Graph
 from deepprooflog.syntax.terms import Atom
 
@@ -107,6 +110,54 @@ def test_an_index_of_other_files_is_not_used(folder: Path) -> None:
     (folder / "valid.tsv").rename(folder / "valid.txt")
     with pytest.warns(Notice, match=r"before valid changed"):
         dpl.kg.load(folder)
+
+
+def test_a_folder_that_was_moved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proofs and notices name the files where they are, and so does a run's copy."""
+    index_folder(folder)
+    moved = folder.rename(folder.parent / "others")
+    text, graph = read_text_graph(moved), dpl.kg.load(moved)
+    assert graph.name == "others" and graph.sorted_train is not None
+    assert_same(graph, text)
+    monkeypatch.setattr(snapshot, "LARGE", 1)
+    save_snapshot(folder.parent / "graph.json", snapshot_of(graph, Rules(())))
+    assert (folder.parent / NAME).samefile(moved / NAME)
+    kept = read_snapshot(folder.parent / "graph.json").graph
+    assert kept.name == "others" and kept.sorted_train is not None
+    assert {s: kept.sources[s].file for s in SPLITS} == {s: text.sources[s].file for s in SPLITS}
+
+
+def test_a_folder_that_is_given_as_a_dot(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert dpl.kg.load(".").name == "people"
+    index_folder(".")
+    assert dpl.kg.load(".").name == "people"
+
+
+def test_the_index_of_a_run_is_not_that_of_a_folder(folder: Path) -> None:
+    write_graph(folder / NAME, GraphParts.of(read_text_graph(folder)))
+    with pytest.raises(DataError, match="the index of a run") as error:
+        dpl.kg.load(folder)
+    assert error.value.file == str(folder / NAME)
+    index_folder(folder)
+    assert dpl.kg.load(folder).sorted_train is not None
+
+
+def test_who_makes_and_opens_an_index_at_once(folder: Path) -> None:
+    """Each opens a whole one, and no part of a file is left or taken away from who writes it."""
+    text = read_text_graph(folder)
+    index_folder(folder)
+
+    def work(number: int) -> None:
+        for _ in range(8):
+            if number % 2:
+                index_folder(folder)
+            assert_same(dpl.kg.load(folder), text)
+            check_index(folder)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert not list(folder.glob(".*"))
 
 
 def test_what_is_no_whole_index_is_refused(folder: Path) -> None:

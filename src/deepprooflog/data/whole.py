@@ -18,9 +18,11 @@ import io
 import json
 import os
 import secrets
+import sys
 import warnings
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -76,7 +78,21 @@ def _write_into(path: Path, *pieces: bytes | memoryview) -> None:
 
 def _created(path: Path) -> BinaryIO:
     number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+    _is_ours(number)
     return os.fdopen(number, "r+b")
+
+
+def _is_ours(number: int) -> bool:
+    """Whether an open file is locked for this process: by its writer, until it closes or dies."""
+    if sys.platform == "win32":
+        return False  # nothing is swept there
+    import fcntl
+
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def cannot_write(error: Exception, path: Path) -> DataError:
@@ -91,6 +107,14 @@ def sweep(folder: Path) -> None:
     """Remove what a killed process left half written."""
     for part in folder.glob(f".*{PART}"):
         part.unlink(missing_ok=True)
+
+
+def sweep_left(path: Path) -> None:
+    """Remove what killed processes left of writing one file; what one is writing now stays."""
+    for part in path.parent.glob(f".{path.name}.*{PART}"):
+        with suppress(OSError), part.open("r+b") as file:
+            if _is_ours(file.fileno()):
+                part.unlink()
 
 
 def sealed(kind: str, raw: bytes) -> bytes:

@@ -280,7 +280,7 @@ def write_result(
 
 
 def kept_sources(path: Path, sources: Callable[[], Snapshot]) -> Snapshot:
-    """What a run was begun with; a run that begins keeps what it is given."""
+    """What a run was begun with; a run that begins keeps what it is given, in its folder alone."""
     if path.exists():
         return read_snapshot(path)
     kept, here = sources(), processes()
@@ -288,7 +288,8 @@ def kept_sources(path: Path, sources: Callable[[], Snapshot]) -> Snapshot:
         rules = kept.rules
         kept = replace(kept, rules=here.from_first(lambda: rules))  # mining goes by the clock
     here.agree("graph or rules", kept.digest(), "the same files on every machine")
-    save_snapshot(path, kept)
+    if here.first:
+        save_snapshot(path, kept)
     return kept
 
 

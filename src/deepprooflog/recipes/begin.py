@@ -15,6 +15,7 @@ import torch
 from deepprooflog.errors import DataError, ModelError, Stopped
 from deepprooflog.learn.run.checkpoint import first_line
 from deepprooflog.learn.run.folder import RunFolder, create, reopen
+from deepprooflog.learn.run.handed import RunFile, hand_out, run_files
 from deepprooflog.learn.run.interrupt import handled, stop_at_once
 from deepprooflog.learn.run.processes import ProcessLost, processes
 from deepprooflog.learn.run.settings import as_tables, settings, values_of
@@ -57,11 +58,10 @@ def begin(
             options = resolve(read_recipe(recipe), given)
             check(options)
             config = {"recipe": recipe, "task": task, "options": as_tables(options)}
-            run, files = here.from_first(lambda: (stack.enter_context(create(out, config)), {}))
+            run, files = here.from_first(lambda: (stack.enter_context(create(out, config)), []))
         if not here.first:
             run = RunFolder(Path(stack.enter_context(tempfile.TemporaryDirectory())))
-            for name, raw in files.items():
-                (run.path / name).write_bytes(raw)
+        hand_out(files, out, run.path)
         if resume:
             options = _kept(recipe, given, run, resolve, places)
         yield options, run
@@ -81,14 +81,14 @@ def _agree(
     )
 
 
-def _reopened(stack: ExitStack, out: Path) -> tuple[RunFolder, dict[str, bytes]]:
+def _reopened(stack: ExitStack, out: Path) -> tuple[RunFolder, list[RunFile]]:
     """A run to go on with, and what other processes need of it; steps are told by the loop."""
     run = stack.enter_context(reopen(out))
     if not processes().several:
-        return run, {}
+        return run, []
     steps = {path.name for path in out.glob("*.pt")} - {"prior-training-trials.pt"}
-    names = [p for p in out.iterdir() if p.is_file() and not p.name.startswith(".")]
-    return run, {path.name: path.read_bytes() for path in names if path.name not in steps}
+    names = [p.name for p in out.iterdir() if p.is_file() and not p.name.startswith(".")]
+    return run, run_files(out, [name for name in names if name not in steps])
 
 
 def _kept(

@@ -25,7 +25,7 @@ from deepprooflog.kg.data.large.tables import read_large_tables
 from deepprooflog.kg.data.notice import DataNotice
 from deepprooflog.kg.data.odd_triples import duplicates, first_rows, odd_triples
 from deepprooflog.kg.data.rdf import RDF_ENDINGS
-from deepprooflog.kg.data.reading import SHIPPED, TripleRows, named
+from deepprooflog.kg.data.reading import SHIPPED, TripleRows, graph_name, named
 from deepprooflog.kg.data.triples import (
     SPLITS,
     Graph,
@@ -62,7 +62,7 @@ def read_graph(data: str | Path, how: RdfReading = AS_USUAL) -> Graph:
 def read_text_graph(folder: Path, how: RdfReading = AS_USUAL) -> Graph:
     """The graph in a folder's files, whether or not there is an index of them."""
     parts, names = read_files(split_files(folder), how)
-    graph = graph_of_rows(folder.name, parts)
+    graph = graph_of_rows(graph_name(folder), parts)
     return replace(graph, rules=_one(folder, "rules", RULES), folder=folder, rdf=names)
 
 
@@ -86,7 +86,7 @@ def graph_parts(folder: Path) -> GraphParts | None:
             notices.append(duplicates(kept, named(path), None))
             rows[split], lines[split] = rows[split][kept], np.flatnonzero(kept) + 1
     return GraphParts(
-        folder.name, tables.entities, tables.relations, rows,
+        graph_name(folder), tables.entities, tables.relations, rows,
         {split: named(path) for split, path in files.items()}, lines, tuple(notices),
     )  # fmt: skip
 

@@ -9,16 +9,19 @@ changed since is not used, and a notice says so.
 from __future__ import annotations
 
 import hashlib
+import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from deepprooflog.data.places import is_file
+from deepprooflog.data.whole import sweep_left
 from deepprooflog.errors import DataError, Notice
 from deepprooflog.kg.data.large.array_file import check_arrays, open_arrays
 from deepprooflog.kg.data.large.graph_file import graph_in, write_graph
+from deepprooflog.kg.data.reading import graph_name, named
 from deepprooflog.kg.data.triples import Graph, SplitName
 
 NAME = "graph.index"
@@ -53,14 +56,18 @@ def index_folder(folder: str | Path) -> IndexedGraph:
     from deepprooflog.kg.data.folder import find_graph, graph_parts, split_files
 
     own = find_graph(folder)
-    files = {split: _seen(path) for split, path in split_files(own).items()}
+    paths = split_files(own)
+    files = {split: _seen(path) for split, path in paths.items()}
     parts = graph_parts(own)
     if parts is None:
         raise DataError(
             "a graph from RDF has no index: its prefixes and labels stand in its files",
             file=str(own), hint="write its triples as head<TAB>relation<TAB>tail",
         )  # fmt: skip
+    for split, path in paths.items():
+        _check_still(path, files[split])
     path = own / NAME
+    sweep_left(path)
     size = write_graph(path, parts, {"files": files})
     count = sum(map(len, parts.rows.values()))
     return IndexedGraph(str(path), len(parts.entities), len(parts.relations), count, size)
@@ -72,7 +79,9 @@ def open_index(folder: Path, files: Mapping[SplitName, Path]) -> Graph | None:
     if not is_file(path):
         return None
     found = open_arrays(path, AGAIN)
-    known = found.about["files"]
+    known = found.about.get("files")
+    if known is None:
+        raise DataError("the index of a run, not of this folder", file=str(path), hint=AGAIN)
     changed = [
         name for name, one in known.items() if name not in files or _changed(files[name], one)
     ]
@@ -82,7 +91,7 @@ def open_index(folder: Path, files: Mapping[SplitName, Path]) -> Graph | None:
             f"{path} was made before {what} changed and is not used: {AGAIN}", Notice, stacklevel=3
         )
         return None
-    return graph_in(found, path, AGAIN)
+    return _placed(graph_in(found, path, AGAIN), folder, files)
 
 
 def check_index(folder: str | Path) -> tuple[Path, int]:
@@ -95,17 +104,41 @@ def check_index(folder: str | Path) -> tuple[Path, int]:
     return path, check_arrays(path, AGAIN)
 
 
+def _placed(graph: Graph, folder: Path, files: Mapping[SplitName, Path]) -> Graph:
+    """The graph with its files called as they are now: a folder may have been moved."""
+    now = {source.file: named(files[split]) for split, source in graph.sources.items()}
+    return replace(
+        graph, name=graph_name(folder),
+        sources={s: replace(source, file=now[source.file]) for s, source in graph.sources.items()},
+        notices=tuple(replace(n, file=now.get(n.file or "", n.file)) for n in graph.notices),
+    )  # fmt: skip
+
+
 def _changed(path: Path, known: Mapping[str, Any]) -> bool:
     """Whether a file is another one than when the index was made."""
-    try:
-        now = path.stat()
-    except OSError as error:
-        raise DataError(f"cannot read: {error.strerror or error}", file=str(path)) from None
+    now = _stat(path)
     if path.name != known["file"] or now.st_size != known["bytes"]:
         return True
     if now.st_size > READ_AGAIN and now.st_mtime_ns == known["mtime_ns"]:
         return False
     return bool(_seen(path)["sha256"] != known["sha256"])
+
+
+def _check_still(path: Path, known: Mapping[str, object]) -> None:
+    """Refuse a file that was written to while it was read."""
+    now = _stat(path)
+    if (now.st_size, now.st_mtime_ns) != (known["bytes"], known["mtime_ns"]):
+        raise DataError(
+            "the file was written to while it was read", file=str(path),
+            hint="dprl data index FOLDER once it is whole",
+        )  # fmt: skip
+
+
+def _stat(path: Path) -> os.stat_result:
+    try:
+        return path.stat()
+    except OSError as error:
+        raise DataError(f"cannot read: {error.strerror or error}", file=str(path)) from None
 
 
 def _seen(path: Path) -> dict[str, object]:

@@ -65,6 +65,11 @@ def named(path: Path) -> str:
     return str(path.relative_to(SHIPPED) if path.is_relative_to(SHIPPED) else path)
 
 
+def graph_name(folder: Path) -> str:
+    """How the graph in a folder is called: as the folder, also where that is given as a dot."""
+    return folder.absolute().name
+
+
 def read_triples(path: Path) -> TripleRows:
     """The triples of a file, whichever way it writes them."""
     return parse_triples(read_text(path), named(path))
@@ -101,7 +106,8 @@ def _looks_like_a_table(text: str) -> bool:
 
 def _first_line(text: str, comment: str = "%") -> str:
     """The first line that says something."""
-    lines = (line.strip() for line in text.splitlines())
+    # Not `splitlines`: a name may hold what ends a line elsewhere, and a table goes by \n alone.
+    lines = (line.strip() for line in text.split("\n"))
     return next((line for line in lines if line and line[0] != comment), "")
 
 
@@ -135,7 +141,12 @@ def name_term(name: str) -> Term:
     >>> name_term("2252"), name_term("00260881"), name_term("Ada")
     (2252, Atom('00260881'), Atom('Ada'))
     """
-    return int(name) if _INTEGER.fullmatch(name) and len(name) < 4000 else Atom(name)
+    return int(name) if is_integer(name) else Atom(name)
+
+
+def is_integer(name: str) -> bool:
+    """Whether a bare name is an integer: one of so many digits that Python reads it."""
+    return len(name) < 4000 and _INTEGER.fullmatch(name) is not None
 
 
 def _table(text: str, file: str) -> tuple[list[tuple[Term, str, Term]], list[int]]:

@@ -214,7 +214,12 @@ def read_snapshot(path: Path) -> Snapshot:
         if known is None:
             graph = replace(_graph(about, state), rdf=names)
         else:
-            graph = replace(_mapped(path.with_name(INDEX), str(known)), name=about["name"])
+            graph = _mapped(path.with_name(INDEX), str(known))
+            sources = {
+                name: replace(source, file=about["sources"][name])
+                for name, source in graph.sources.items()
+            }
+            graph = replace(graph, name=about["name"], sources=sources)
         text = about["rules"]
         rules = parse_rules(text, about["rules_file"]) if text.strip() else Rules(())
         files = {name: (path, known) for name, (path, known) in about["files"].items()}

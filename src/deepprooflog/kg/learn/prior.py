@@ -48,7 +48,7 @@ def find_prior(
 ) -> tuple[Belief | None, float]:
     """The prior, given, trained or read; the seconds its training took.
 
-    A `folder` holds what was trained before, and keeps what is trained now.
+    A `folder` holds what was trained before; that of the run keeps what is trained now.
     """
     if options.prior.kind == NO_PRIOR:
         return None, 0.0
@@ -70,7 +70,7 @@ def find_prior(
         kge, graph, base_rate=options.belief.base_rate, evidence=options.belief.evidence,
         seed=options.seed,
     )  # fmt: skip
-    if folder is not None and own is not None:
+    if folder is not None and own is not None and processes().first:
         save_prior(own, belief)
         for training in folder.glob("prior-training-*.pt"):
             training.unlink()

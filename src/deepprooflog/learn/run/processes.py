@@ -142,9 +142,14 @@ class Processes:
     def align(self, module: nn.Module) -> None:
         """Give every rank the first one's weights."""
         if self.several:
+            for tensor in module.state_dict().values():
+                self.spread(tensor)
+
+    def spread(self, tensor: Tensor) -> None:
+        """Fill a tensor on every rank with what the first one has in it."""
+        if self.several:
             with _heard(), torch.no_grad():
-                for tensor in module.state_dict().values():
-                    distributed.broadcast(tensor, 0)
+                distributed.broadcast(tensor, 0)
 
     def sum_gradients(self, parameters: Sequence[Tensor], loss: float) -> float:
         """Sum the gradients over ranks, and the loss; the sum of the losses.

@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,7 +33,8 @@ VERSION = b"2\n"
 READ_THROUGH = 256 * 1024 * 1024
 _ALIGNED = 64
 _PIECE = 16 * 1024 * 1024
-_ROWS = 1_000_000
+ROWS = 2**16
+"""Rows that are worked on at a time: as many as a cache holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +68,9 @@ class ArrayWriter:
         begin, size, crc = self._at, 0, 0
         dtype = np.dtype(kind)
         for piece in pieces:
-            for at in range(0, len(piece), _ROWS):
+            for at in range(0, len(piece), ROWS):
                 raw = (
-                    np.ascontiguousarray(piece[at : at + _ROWS], dtype=dtype)
+                    np.ascontiguousarray(piece[at : at + ROWS], dtype=dtype)
                     .reshape(-1)
                     .view(np.uint8)
                     .data
@@ -101,12 +103,21 @@ class ArrayWriter:
 
 def open_arrays(path: Path, hint: str) -> ArrayFile:
     """The arrays of a file; one that is not whole is refused with a hint."""
+    return _opened(path, hint, READ_THROUGH)
+
+
+def check_arrays(path: Path, hint: str) -> int:
+    """Compare every array of a file, however large, with its checksum; how many bytes were read."""
+    return _opened(path, hint, sys.maxsize).bytes
+
+
+def _opened(path: Path, hint: str, read_through: int) -> ArrayFile:
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             about, digest = _header(file, size)
             places = about.pop("arrays")
-            if size <= READ_THROUGH:
+            if size <= read_through:
                 _compare(file, places)
             return ArrayFile(about, digest, _mapped(file, places), size)
     except OSError as error:
@@ -114,17 +125,6 @@ def open_arrays(path: Path, hint: str) -> ArrayFile:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         said = error.args[0] if isinstance(error, _Refusal) else "the index is cut off or damaged"
         raise DataError(said, file=str(path), hint=hint) from None
-
-
-def check_arrays(path: Path, hint: str) -> int:
-    """Compare every array of a file, however large, with its checksum; how many bytes were read."""
-    whole = open_arrays(path, hint)
-    try:
-        with path.open("rb") as file:
-            _compare(file, _header(file, whole.bytes)[0]["arrays"])
-    except (OSError, ValueError):
-        raise DataError("the index is cut off or damaged", file=str(path), hint=hint) from None
-    return whole.bytes
 
 
 class _Refusal(ValueError):

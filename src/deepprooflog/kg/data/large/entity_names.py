@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Int64, UInt8
 
 from deepprooflog.logic.limits.gc_pause import gc_paused
+from deepprooflog.syntax.numerals import format_integer, parse_integer
 from deepprooflog.syntax.terms import Atom, Float, Str, Term
 
 ATOM, INTEGER, FLOAT, STRING = range(4)
@@ -106,7 +107,7 @@ def _text(term: Term) -> tuple[int, str]:
     if type(term) is Atom:
         return ATOM, term.name
     if isinstance(term, int):
-        return INTEGER, str(term)
+        return INTEGER, format_integer(term)
     if type(term) is Float:
         return FLOAT, term.value.hex()
     assert type(term) is Str
@@ -117,5 +118,5 @@ def _term(text: str, kind: int) -> Term:
     if kind == ATOM:
         return Atom(text)
     if kind == INTEGER:
-        return int(text)
+        return -parse_integer(text[1:]) if text[0] == "-" else parse_integer(text)
     return Float(float.fromhex(text)) if kind == FLOAT else Str(text)

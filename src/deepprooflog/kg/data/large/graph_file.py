@@ -22,17 +22,21 @@ import numpy as np
 from deepprooflog.data.places import is_file
 from deepprooflog.data.whole import PART, write_filled
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.large.array_file import READ_THROUGH, ArrayFile, ArrayWriter, open_arrays
+from deepprooflog.kg.data.large.array_file import (
+    READ_THROUGH,
+    ROWS,
+    ArrayFile,
+    ArrayWriter,
+    open_arrays,
+)
 from deepprooflog.kg.data.large.entity_names import EntityNames
 from deepprooflog.kg.data.large.fact_orders import pair_facts, write_orders
+from deepprooflog.kg.data.large.hash_table import MOST
 from deepprooflog.kg.data.large.name_index import NameIndex, sorted_hashes
 from deepprooflog.kg.data.notice import DataNotice
 from deepprooflog.kg.data.odd_triples import odd_triples
 from deepprooflog.kg.data.triples import SPLITS, Graph, SortedTrain, SplitName, TripleSource
 from deepprooflog.syntax.terms import Term
-
-MOST = 2**31 - 1
-_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +127,13 @@ def keep_graph(path: Path, graph: Graph) -> str:
 
 
 def _is_whole(graph: Graph, own: SortedTrain) -> bool:
-    """Whether a graph is that of its file, held-out triples and places included."""
+    """Whether a graph is that of its file, held-out triples included; where it was read may be
+    called otherwise now."""
     file = open_arrays(own.path, "") if is_file(own.path) else None
     return file is not None and file.digest == own.digest and all((
         all(np.array_equal(graph.split(name), file.arrays[name]) for name in SPLITS[1:]),
         list(graph.relations) == file.about["relations"],
-        {name: source.file for name, source in graph.sources.items()} == file.about["sources"],
+        graph.sources.keys() == file.about["sources"].keys(),
     ))  # fmt: skip
 
 
@@ -182,7 +187,7 @@ _OF_FACTS = ("ends", "start", "head_keys", "head_begin", "tail_keys", "tail_begi
 def _lines(lines: np.ndarray | None, count: int) -> Iterable[np.ndarray]:
     if lines is not None:
         return [lines]
-    return (np.arange(at, min(at + _ROWS, count)) + 1 for at in range(0, count, _ROWS))
+    return (np.arange(at, min(at + ROWS, count)) + 1 for at in range(0, count, ROWS))
 
 
 def _plain(notices: Iterable[DataNotice]) -> list[list[Any]]:

@@ -3,6 +3,9 @@
 An entry stands at the place that the high bits of its first hash name, or at the next one behind
 that was free. At most two thirds of the places are taken, so that looking one up takes as many
 steps in a large table as in a small one; a table that gets fuller is made twice as large.
+
+An entry is 16 bytes, so that a look reads one place in memory, which is what costs time in a large
+table: the first hash, half of the second, and the number. Entries are told apart by these 96 bits.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ import numpy as np
 from jaxtyping import Int32, Int64, UInt64
 
 BITS = 10  # of the places to begin with
+MOST = 2**31 - 1  # numbers and one more are half of a word
+_NUMBER, _HALF = np.uint64(2**32 - 1), np.uint64((2**32 - 1) << 32)
 
 
 class HashTable:
@@ -37,13 +42,14 @@ class HashTable:
         found = np.full(len(first), -1, dtype=np.int64)
         left, place = np.arange(len(first)), self._home(first)
         while len(left):
-            number = self._number.take(place)
-            taken = number >= 0
-            same = taken & (self._first.take(place) == first)
+            entry = self._entries.take(place, axis=0)
+            taken = entry[:, 1] != 0
+            same = taken & (entry[:, 0] == first)
             here, on = np.flatnonzero(same), np.flatnonzero(taken & ~same)
-            if (self._second.take(place[here]) != second[here]).any():
+            other = entry[here, 1]
+            if ((other ^ second[here]) & _HALF).any():
                 raise ArithmeticError("two names of one hash")
-            found[left[here]] = number[here]
+            found[left[here]] = (other & _NUMBER).astype(np.int64) - 1
             left, first, second = left[on], first[on], second[on]
             place = (place[on] + 1) & self._last
         return found
@@ -55,41 +61,32 @@ class HashTable:
         numbers: Int64[np.ndarray, " new"] | Int32[np.ndarray, " new"],
     ) -> None:
         """Take in what is not here yet, each once."""
+        if self._count + len(first) > MOST:
+            raise OverflowError(f"more than {MOST:,} entries")
         self._count += len(first)
-        if 3 * self._count > 2 * len(self._number):
+        if 3 * self._count > 2 * len(self._entries):
             self._grow()
-        self._put(first, second, numbers)
+        # The number and one more, so that no entry is 0.
+        self._put(np.stack([first, (second & _HALF) | (numbers + 1).astype(np.uint64)], 1))
 
-    def _put(
-        self,
-        first: UInt64[np.ndarray, " new"],
-        second: UInt64[np.ndarray, " new"],
-        numbers: Int64[np.ndarray, " new"] | Int32[np.ndarray, " new"],
-    ) -> None:
-        left, place = np.arange(len(first)), self._home(first)
-        while len(left):
-            free = np.flatnonzero(self._number[place] < 0)
-            own = numbers[left[free]]
-            self._number[place[free]] = own  # of several for one place, one stays
-            stays = free[self._number[place[free]] == own]
-            self._first[place[stays]] = first[left[stays]]
-            self._second[place[stays]] = second[left[stays]]
-            on = np.ones(len(left), dtype=bool)
-            on[stays] = False
-            left, place = left[on], (place[on] + 1) & self._last
+    def _put(self, entry: UInt64[np.ndarray, "new 2"]) -> None:
+        place = self._home(entry[:, 0])
+        while len(entry):
+            free = np.flatnonzero(self._entries[place, 1] == 0)
+            self._entries[place[free]] = entry[free]  # of several for one place, one stays
+            on = np.ones(len(entry), dtype=bool)
+            on[free] = self._entries[place[free], 1] != entry[free, 1]
+            entry, place = entry[on], (place[on] + 1) & self._last
 
     def _grow(self) -> None:
         """Move all to a table with room for as many as are counted."""
-        taken = np.flatnonzero(self._number >= 0)
-        first, second, number = self._first[taken], self._second[taken], self._number[taken]
+        before = self._entries[self._entries[:, 1] != 0]
         self._clear((3 * self._count // 2).bit_length())
-        self._put(first, second, number)
+        self._put(before)
 
     def _clear(self, bits: int) -> None:
         self._shift, self._last = np.uint64(64 - bits), 2**bits - 1
-        self._number: Int32[np.ndarray, " places"] = np.full(2**bits, -1, dtype=np.int32)
-        self._first: UInt64[np.ndarray, " places"] = np.empty(2**bits, dtype=np.uint64)
-        self._second: UInt64[np.ndarray, " places"] = np.empty(2**bits, dtype=np.uint64)
+        self._entries: UInt64[np.ndarray, "places 2"] = np.zeros((2**bits, 2), dtype=np.uint64)
 
     def _home(self, first: UInt64[np.ndarray, " some"]) -> Int64[np.ndarray, " some"]:
         return (first >> self._shift).astype(np.int64)

@@ -1,7 +1,8 @@
 """Numbers for names that stand somewhere in bytes, in the order in which they first occur.
 
-A name is told by a hash of 128 bits whose multipliers are drawn anew for each table, so that two
-names of one hash are not to be expected in any graph, by chance or on purpose. Only those of a
+A name is told by a hash of 128 bits, of which a table keeps 96. The multipliers are drawn anew for
+each table, so that two names of one hash are not to be expected in any graph, by chance or on
+purpose. Only those of a
 piece that are not known yet are put into order.
 """
 

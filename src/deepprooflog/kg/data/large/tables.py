@@ -8,7 +8,6 @@ general reader has it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +15,16 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int32, Int64, UInt8
 
+from deepprooflog.errors import DataError
 from deepprooflog.kg.data.header import column_kind
 from deepprooflog.kg.data.large.entity_names import ATOM, INTEGER, EntityNames
+from deepprooflog.kg.data.large.hash_table import MOST
 from deepprooflog.kg.data.large.name_numbers import NameNumbers, padded
+from deepprooflog.kg.data.reading import is_integer
 from deepprooflog.kg.data.triples import SplitName
 
 PIECE = 4 * 1024 * 1024
 _TAB, _LINE, _BLANK, _ASCII = 9, 10, 32, 128
-_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,3900}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +44,19 @@ def read_large_tables(files: Mapping[SplitName, Path]) -> NumberedTables | None:
     """The triples of plain tables, numbered in the order of the files; None for any others."""
     entities, relations = NameNumbers(), NameNumbers()
     try:
-        rows = {split: _table(path, entities, relations) for split, path in files.items()}
+        rows = {split: _numbered(path, entities, relations) for split, path in files.items()}
         return NumberedTables(_entities(entities), _relations(relations), rows)
     except (_OtherForm, ArithmeticError, OSError, UnicodeDecodeError):
         return None  # what is wrong, if anything, the general reader says
+
+
+def _numbered(
+    path: Path, entities: NameNumbers, relations: NameNumbers
+) -> Int32[np.ndarray, "triples 3"]:
+    try:
+        return _table(path, entities, relations)
+    except OverflowError:
+        raise DataError(f"more than {MOST:,} names", file=str(path)) from None
 
 
 def _table(
@@ -61,6 +71,8 @@ def _table(
         if not at:
             _check_first(raw[: end[0, 2]].tobytes().decode())
         more = len(begin)
+        if at + more > len(rows):
+            raise _OtherForm  # something is writing to it
         filled, ends = padded(raw), [0, 2]
         found = entities.number(filled, begin[:, ends].ravel(), end[:, ends].ravel())
         rows[at : at + more, ends] = found.reshape(-1, 2)
@@ -124,7 +136,7 @@ def _entities(table: NameNumbers) -> EntityNames:
     kinds = np.full(len(ends), ATOM, dtype=np.uint8)
     first = names[begin]
     for number in np.flatnonzero((first == ord("-")) | ((first >= 48) & (first <= 57))).tolist():
-        if _INTEGER.fullmatch(names[begin[number] : ends[number]].tobytes()):
+        if is_integer(names[begin[number] : ends[number]].tobytes().decode()):
             kinds[number] = INTEGER
     for number in np.flatnonzero((first >= _ASCII) | (names[ends - 1] >= _ASCII)).tolist():
         _check_blanks(names[begin[number] : ends[number]].tobytes().decode())
