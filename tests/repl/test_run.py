@@ -77,7 +77,7 @@ def test_text_and_errors(
     assert shown.out.splitlines()[1].split()[:3] == ["X", "=", "a0"]
     assert ":explain TRIPLE" in shown.out
     assert "error: " in shown.err
-    assert "is open" in shown.err
+    assert "error: p(X, b0) is open\ntry: :answers p(X, b0)\n" in shown.err
     assert "Traceback" not in shown.err
 
 
