@@ -70,6 +70,8 @@ def test_what_stands_in_brackets_may_be_left_out(ask) -> None:  # type: ignore[n
         "seconds", "goals", "memory", "answers",
     ]  # fmt: skip
     assert (out.splitlines()[-1], err, status) == ("tails.", "", 0)
+    out, _, _ = ask("0.5 :: heads.", ":help")
+    assert max(map(len, out.splitlines())) < 80
     _, err, status = ask("0.5 :: heads.", ":prob")
     assert (err, status) == ("error: :prob needs a query\ntry: :prob QUERY\n", 2)
 

@@ -60,7 +60,7 @@ class ProgramTopLevel(TopLevel):
         ]
 
     def ask(self, console: Console, query: str) -> None:
-        """its answers in Prolog's order, labels ignored: `;` asks for the next, Enter stops"""
+        """plain answers, labels ignored: `;` for the next, Enter stops"""
         found: list[dict[str, str]] = []
         complete = False
         # Where each answer is asked for, whoever asks sets the limit.

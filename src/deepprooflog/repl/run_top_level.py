@@ -61,7 +61,7 @@ class RunTopLevel(TopLevel):
         ]
 
     def ask(self, console: Console, query: str) -> None:
-        """the most probable answers, with what proofs and the prior say"""
+        """the most probable answers, by proofs and by the prior"""
         with watched(self.settings.budget()):
             found = self._query(query, self.settings.top)
         console.reply(str(found) if len(found) else "false", found.to_dict())
