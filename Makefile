@@ -47,7 +47,7 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
-	@echo "build/docs/index.html"
+	@echo "build/docs/index.html (to search it: python -m http.server -d build/docs)"
 
 release-check:
 	$(PYTHON) scripts/release_check.py --pip-args '$(PIP_ARGS)'

@@ -3,7 +3,8 @@
     python scripts/release_check.py --out build/release [--pip-args '--extra-index-url …']
 
 1. The version, which stands in `deepprooflog.__version__` alone, has its notes in CHANGELOG.md; a
-   development version (`.dev`) has those of [Unreleased]. They become `release-notes.md`.
+   development version (`.dev`) has those of [Unreleased]. They become `release-notes.md`; notes
+   under [Unreleased] beside a version that has its own are told.
 2. hatchling, in an environment of its own, builds the sdist, and the wheel from the sdist.
 3. Wheel and sdist are installed, each in a new environment under constraints.txt, and run from an
    empty folder: probabilities, a proof, a part of the demo, a graph that comes with the package.
@@ -63,6 +64,22 @@ def release_notes(changelog: str, version: str) -> str:
     return found[0]
 
 
+def left_out(changelog: str, version: str) -> str:
+    """What to say where the tree holds changes that the notes of its version do not name.
+
+    >>> left_out("## [Unreleased]\\n\\n## [0.2.0] - 2026-01-02\\n\\n- More.\\n", "0.2.0")
+    ''
+    """
+    if ".dev" in version or "\n## [Unreleased]\n" not in f"\n{changelog}":
+        return ""
+    count = release_notes(changelog, ".dev").count("\n- ")
+    return "" if count == 0 else (
+        f"note: {count} notes stand under [Unreleased], and not in those of {version}: what is "
+        "built here has these changes\n"
+        "try: a new version with its date over them, or build where the tag is"
+    )  # fmt: skip
+
+
 def build(python: Path, out: Path) -> tuple[Path, Path]:
     """The sdist, and the wheel made from it."""
     run([python, "-m", "hatchling", "build", "-t", "sdist", "-d", out], ROOT)
@@ -116,6 +133,8 @@ def main() -> None:
     notes = release_notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
     (out / "release-notes.md").write_text(notes, encoding="utf-8")
     print(f"deepprooflog {version}")
+    if note := left_out((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version):
+        print(note)
     tools = environment(out / "tools", "hatchling", pip_args=arguments.pip_args)
     for artifact in reversed(build(tools, out)):
         print(artifact.name)

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 import deepprooflog as dpl
 from deepprooflog.kg.model_html import model_html
@@ -114,6 +115,19 @@ def test_answers_figures_and_models(model: dpl.kg.GraphModel) -> None:
     assert "train triples 10" in text
     assert "rules 1" in text
     assert "p(A,B) :- q(A,B)." in shown(model.rule_table())
+
+
+def test_a_model_of_a_program() -> None:
+    program = dpl.Program("nn(net, [X], D, 0..2) :: digit(X, D). t(0.3) :: p. t(0.2) :: p :- q. q.")
+    model = dpl.Model(program, networks={"net": torch.nn.Linear(4, 3)})
+    text = shown(model)
+    assert "p/0, trainable, 2 clauses" in text
+    assert "net Linear 15 logits" in text  # 4 · 3 weights and 3 biases
+    assert "p. 0.3 p :- q. 0.2" in text
+    with torch.no_grad():
+        model.labels.logits.fill_(0.0)  # the two, and what they leave to failing
+    assert "p. 0.3333 p :- q. 0.3333" in shown(model)
+    assert "network" not in shown(dpl.Model(dpl.Program("p.")))
 
 
 def test_progress_shows_in_a_notebook(

@@ -7,6 +7,7 @@ import html
 import json
 import os
 import re
+from ast import literal_eval
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -54,8 +55,13 @@ def html_of(cell: Any) -> str:
     return "".join(o.get("data", {}).get("text/html", "") for o in cell.get("outputs", []))
 
 
-def test_both_kinds_of_user_have_one() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["graph", "perception"]
+def test_each_kind_of_user_has_one() -> None:
+    """Whoever has triples, a network or rules; the page on notebooks and the site name all."""
+    assert [path.stem for path in NOTEBOOKS] == ["graph", "perception", "program"]
+    page = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for path in NOTEBOOKS:
+        assert f"(notebooks/{path.stem}.md)" in page and f": notebooks/{path.stem}.md" in site
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -79,6 +85,30 @@ def test_perception() -> None:
     assert "in truth 6" in shown
     assert float(text_of(cells[-1])) > 0.9
     assert "<details" in html_of(cells[-2])
+
+
+def test_program() -> None:
+    cells = [cell for cell in executed("program").cells if cell.cell_type == "code"]
+    assert "more/3, plain, 2 clauses" in html_of(cells[1])
+    # By hand: Monday rain or sun, then Tuesday sun or rain.
+    weeks = {"rain,sun": 0.4 * 0.8 * 0.4 * 0.9, "sun,sun": 0.6 * 0.1 * 0.8 * 0.9,
+             "rain,rain": 0.4 * 0.8 * 0.6 * 0.2, "sun,rain": 0.6 * 0.1 * 0.2 * 0.2}  # fmt: skip
+    asked = text_of(cells[2])
+    assert float(asked.splitlines()[0]) == pytest.approx(sum(weeks.values()))
+    answers = literal_eval(asked.partition("{")[1] + asked.partition("{")[2])
+    assert answers == pytest.approx(
+        {f"days([umbrella,nothing],[{w}])": p for w, p in weeks.items()}
+    )
+    assert "probability 0.1152" in html_of(cells[3])
+    assert "missing first(snow)" in text_of(cells[4])
+    # Ruin from 1: the root below 1 of r = 0.4 + 0.6 r².
+    lower, upper = literal_eval(text_of(cells[5]))
+    assert 0.66 < lower <= 2 / 3 <= upper <= 1
+    # Shares of what was seen: 2 of 12 sunny days, 7 of 8 rainy ones.
+    learned = re.findall(r'<td class="n">([\d.]+)</td>', html_of(cells[6]))
+    assert [float(one) for one in learned] == pytest.approx([1 / 6, 5 / 6, 7 / 8, 1 / 8], abs=1e-4)
+    asked_again = literal_eval(text_of(cells[7]))
+    assert max(asked_again.values()) == pytest.approx(0.4 * 7 / 8 * 0.4 * 5 / 6, abs=1e-6)
 
 
 def test_graph() -> None:

@@ -108,6 +108,11 @@ def test_notes_of_a_release() -> None:
         notes(text, "1.1.0")
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "\n### Added\n" in notes(changelog, dpl.__version__)
+    # What is built beside notes that the version does not have is told, and built.
+    told = SCRIPT["left_out"](text.replace("- New.", "- New,\n  and wide.\n- Newer."), "1.0.0")
+    assert told.startswith("note: 2 notes stand under [Unreleased], and not in those of 1.0.0")
+    assert SCRIPT["left_out"](text, "1.1.0.dev0") == ""
+    assert SCRIPT["left_out"](text.replace("- New.\n\n", ""), "1.0.0") == ""
 
 
 def test_the_citation() -> None:

@@ -113,6 +113,11 @@ def test_formulas_are_mathml(pages: dict[Path, Page]) -> None:
         text = path.read_text(encoding="utf-8")
         assert 'class="math"' not in text, f"{path.name}: a formula was left as LaTeX"
         assert "$<code>" not in text, f"{path.name}: a formula was left as LaTeX"
+        # Browsers ignore variants of letters: a program would be P, like the matrix.
+        assert "mathvariant" not in text, path.name
+    mathematics = next(path for path in pages if path.name == "mathematics.html")
+    letters = set(re.findall(r"<mi>(\W|\w)</mi>", mathematics.read_text(encoding="utf-8")))
+    assert set("𝒫𝒩ℛℒ𝒟𝒮𝒬𝒢𝒜𝒞𝐞𝔼𝕀") <= letters
 
 
 def test_reference_has_every_public_name(pages: dict[Path, Page]) -> None:

@@ -34,6 +34,7 @@ from deepprooflog.logic.query import Query
 from deepprooflog.questions import Questions
 from deepprooflog.score.edges import edge_table
 from deepprooflog.score.model_folder import kept_model, save_folder
+from deepprooflog.score.model_html import model_html
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
 from deepprooflog.score.scorer import Scorer, Unit
@@ -222,6 +223,9 @@ class Model(nn.Module, Questions):
     def weigher(self, query: Query) -> QueryWeights:
         """The weights of single queries, as they are."""
         return QueryWeights(self, query)
+
+    def _repr_html_(self) -> str:
+        return model_html(self.program, self.named_networks(), self.labels, self.scorer)
 
     @property
     def local(self) -> bool:

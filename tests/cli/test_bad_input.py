@@ -40,8 +40,13 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_such_file(command: str, program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    absent = "error: No such file or directory\n    try: "
     message = refused(capsys, command, "no_such.pl", "s(a)")
-    assert message == "no_such.pl: error: No such file or directory\n"
+    assert message == f"no_such.pl: {absent}programs here: program.pl\n"
+    message = refused(capsys, command, "progam.pl", "s(a)")
+    assert message == f"progam.pl: {absent}did you mean program.pl?\n"
+    message = refused(capsys, command, "no/program.pl", "s(a)")
+    assert message == f"no/program.pl: {absent}there is no folder no\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

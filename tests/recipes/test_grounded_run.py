@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,12 @@ def test_a_run_is_evaluated_again_and_asked(run: Path) -> None:
     assert told.by_proof > 0 and told.proof is not None
     told.proof.check()
     assert open_grounded(run).explain("gran(w3_4, w3_2)")[0].proof is None
-    assert kept["system"] in repr(load(run))
+    model = load(run)
+    assert kept["system"] in repr(model)
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", model._repr_html_())  # as a notebook shows it
+    assert cells[cells.index("entities") + 1] == "40" and cells[cells.index("rules") + 1] == "2"
+    assert cells[cells.index("system") + 1] == kept["system"]
+    assert f"{kept['test']['mrr']:.4g}" in cells
 
 
 def test_the_rules_of_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

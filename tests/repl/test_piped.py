@@ -63,6 +63,19 @@ def test_errors_have_carets_and_a_status(ask) -> None:  # type: ignore[no-untype
     assert status == 2
 
 
+def test_what_stands_in_brackets_may_be_left_out(ask) -> None:  # type: ignore[no-untyped-def]
+    out, err, status = ask("0.5 :: heads. tails.", ":list", ":list heads", ":set", ":l tails.")
+    assert out.splitlines()[:3] == ["0.5 :: heads.", "tails.", "0.5 :: heads."]
+    assert [line.split()[0] for line in out.splitlines()[3:-1]] == [
+        "seconds", "goals", "memory", "answers",
+    ]  # fmt: skip
+    assert (out.splitlines()[-1], err, status) == ("tails.", "", 0)
+    out, _, _ = ask("0.5 :: heads.", ":help")
+    assert max(map(len, out.splitlines())) < 80
+    _, err, status = ask("0.5 :: heads.", ":prob")
+    assert (err, status) == ("error: :prob needs a query\ntry: :prob QUERY\n", 2)
+
+
 def test_json_is_one_object_a_line(ask) -> None:  # type: ignore[no-untyped-def]
     lines = ("edge(a, X)", ":prob edge(a, b)", "edge(", "nat(N)", ":set answers 2", "nat(N)")
     out, _, status = ask(PLAIN, *lines, options=("--json", "--max-goals", "100000"))
@@ -127,7 +140,8 @@ def test_reload_reads_what_was_written_since(
 
 
 def test_hostile_names_are_shown_and_not_obeyed(ask) -> None:  # type: ignore[no-untyped-def]
-    out, _, _ = ask("p('\\x1b\\[31m<script>\\x202e\\').", "p(X)", ":list")
+    out, err, status = ask("p('\\x1b\\[31m<script>\\x202e\\').", "p(X)", ":list")
+    assert (len(out.splitlines()), err, status) == (2, "", 0)
     assert "\x1b" not in out
     assert "\u202e" not in out
     assert "<script>" in out

@@ -76,8 +76,9 @@ def test_text_and_errors(
     shown = capsys.readouterr()
     assert shown.out.splitlines()[1].split()[:3] == ["X", "=", "a0"]
     assert ":explain TRIPLE" in shown.out
+    assert max(map(len, shown.out.splitlines())) < 80
     assert "error: " in shown.err
-    assert "is open" in shown.err
+    assert "error: p(X, b0) is open\ntry: :answers p(X, b0)\n" in shown.err
     assert "Traceback" not in shown.err
 
 

@@ -73,6 +73,26 @@ def test_text_that_is_no_json_is_refused(program: Client) -> None:
         headers = {"content-type": "application/json"}
         reply = program.post("/api/query", content=body, headers=headers)
         assert reply.status_code == 400 and reply.json()["error"]["message"]
+    reply = program.post("/api/query", content=b'{"query": ', headers=headers)
+    assert reply.json()["error"]["message"].startswith("the body is no JSON: Expecting value")
+
+
+def test_a_refused_request_says_what_the_route_takes(program: Client) -> None:
+    error = program.post("/api/query", json={"query": "s(X)", "tpo": 3}).json()["error"]
+    assert error["message"].startswith("tpo: ")
+    keys, _, where = error["hint"].partition("; ")
+    assert keys == "the keys are query, seconds, top, proofs, new, as_trained"
+    assert where == "/openapi.json says what each takes"
+    error = program.get("/api/facts/about").json()["error"]
+    assert "entity" in error["message"] and error["hint"].startswith("the keys are entity, most;")
+    error = program.get("/api/querry").json()["error"]
+    assert error["message"] == "there is no GET /api/querry"
+    assert error["hint"] == "/openapi.json lists the routes"
+    error = program.get("/api/query").json()["error"]
+    assert error["message"] == "there is no GET /api/query" and error["hint"] == "POST /api/query"
+    job = program.ask("compare", left="s(a)", right="s(b)")
+    assert job["error"]["message"] == "this program cannot be asked for compare"
+    assert job["error"]["hint"] == "query, explain, why_not, steps, graph"
 
 
 def test_an_unknown_predicate_fails_the_job_with_a_hint(program: Client) -> None:

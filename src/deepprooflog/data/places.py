@@ -5,6 +5,7 @@ Nothing is downloaded on the way: a data set that is not there is an error which
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from pathlib import Path
@@ -40,6 +41,27 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def instead_of(path: Path) -> str:
+    """What to try in place of a program that is not there: its neighbours, the like-named first.
+
+    >>> instead_of(Path("no/such/folder/coin.pl"))
+    'there is no folder no/such/folder'
+    """
+    folder = path.parent
+    if not is_folder(folder):
+        return f"there is no folder {folder}"
+    try:
+        there = sorted(one.name for one in folder.iterdir() if is_file(one))
+    except OSError:
+        return f"the folder {folder} cannot be read"
+    near = difflib.get_close_matches(path.name, there, 1)
+    programs = [name for name in there if name.endswith(".pl")][:5]
+    if near:
+        return f"did you mean {folder / near[0]}?"
+    where = "here" if str(folder) == "." else f"in {folder}"
+    return f"programs {where}: {', '.join(programs)}" if programs else f"no program is {where}"
 
 
 def places() -> list[Path]:

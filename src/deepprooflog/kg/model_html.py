@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deepprooflog import markup
+from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.evaluation.figure_table import MEANS
 from deepprooflog.markup import Cell
 
 if TYPE_CHECKING:
+    from deepprooflog.kg.ground.model import GroundedModel
     from deepprooflog.kg.model import GraphModel
 
 
 def model_html(model: GraphModel) -> str:
     """Graph, rules, prior and, where it was tested, the figures."""
-    graph = model.graph
+    about: list[tuple[Cell, ...]] = [
+        ("rules", len(model.rules)),
+        ("prior", "none" if model.belief is None else model.options.prior.kind),
+        ("learner", model.options.learner),
+    ]
+    return _about(model.graph, about, model.result)
+
+
+def grounded_html(model: GroundedModel) -> str:
+    """The same of a system over groundings: it reasons by the rules that can be grounded."""
+    about: list[tuple[Cell, ...]] = [
+        ("rules", len(model.reasoner.grounder.rules)),
+        ("prior", model.options.prior.kind),
+        ("system", model.options.system.kind),
+    ]
+    return _about(model.graph, about, model.result)
+
+
+def _about(graph: Graph, about: Sequence[tuple[Cell, ...]], result: Mapping[str, Any]) -> str:
     rows: list[tuple[Cell, ...]] = [
         ("graph", graph.name),
         ("entities", len(graph.entities)),
         ("relations", len(graph.relations)),
         *((f"{name} triples", len(graph.split(name))) for name in ("train", "valid", "test")),
-        ("rules", len(model.rules)),
-        ("prior", "none" if model.belief is None else model.options.prior.kind),
-        ("learner", model.options.learner),
+        *about,
     ]
     parts = [markup.table(("", ""), rows)]
-    test: Mapping[str, Any] = model.result.get("test", {})
+    test: Mapping[str, Any] = result.get("test", {})
     found = {name: test[name] for name in MEANS if isinstance(test.get(name), float)}
     if found:
         parts.append(markup.table(tuple(found), [tuple(found.values())]))
-    relations = sorted(graph.relations)
-    parts.append(markup.fold("relations", ", ".join(relations)))
+    parts.append(markup.fold("relations", ", ".join(sorted(graph.relations))))
     return markup.block(*parts)

@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Literal
 
+from deepprooflog.data.places import instead_of
 from deepprooflog.errors import ProgramError
 from deepprooflog.logic.clause import (
     Bernoulli,
@@ -115,7 +116,7 @@ class Program:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except OSError as e:
-            hint = None
+            hint = instead_of(Path(path)) if isinstance(e, FileNotFoundError) else None
             if Path(path).is_dir():
                 hint = (
                     "name a file of clauses; the folder of a run is asked by  dprl query RUN QUERY"

@@ -19,6 +19,11 @@ def program_html(program: Program) -> str:
     >>> "<code>0.5 :: heads.</code>" in program_html(Program("0.5 :: heads."))
     True
     """
+    return markup.block(*program_parts(program))
+
+
+def program_parts(program: Program) -> list[Markup]:
+    """The same, to stand among other things."""
     found = list(program.predicates.values())
     total = sum(len(one.entries) for one in found)
     head = f"{program.file}: {len(found):,} predicates, {total:,} clauses"
@@ -26,7 +31,7 @@ def program_html(program: Program) -> str:
     parts = [markup.line(head), *rows]
     if len(found) > PREDICATES:
         parts.append(markup.line(f"… and {len(found) - PREDICATES:,} more predicates"))
-    return markup.block(*parts)
+    return parts
 
 
 def _predicate(program: Program, predicate: Predicate, unfolded: bool) -> Markup:

@@ -60,7 +60,7 @@ class ProgramTopLevel(TopLevel):
         ]
 
     def ask(self, console: Console, query: str) -> None:
-        """its answers in Prolog's order, labels ignored: `;` asks for the next, Enter stops"""
+        """plain answers, labels ignored: `;` for the next, Enter stops"""
         found: list[dict[str, str]] = []
         complete = False
         # Where each answer is asked for, whoever asks sets the limit.
@@ -118,10 +118,10 @@ class ProgramTopLevel(TopLevel):
         console.reply(str(proof), {"query": query, "proof": proof.to_dict()})
 
     def _list(self, console: Console, argument: str) -> None:
-        name = argument.partition("/")[0].strip("'")
-        wanted = [f for f in self.program.predicates if not argument or f.name == name]
-        if not wanted and argument:
-            raise DataError(f"the program has no predicate {argument}", hint=":list")
+        name = argument.removesuffix(".").partition("/")[0].strip(" '")
+        wanted = [f for f in self.program.predicates if not name or f.name == name]
+        if not wanted and name:
+            raise DataError(f"the program has no predicate {name}", hint=":list shows all clauses")
         with watched(self.settings.budget()):
             texts = [
                 clause_text(clause, self.program.operators)

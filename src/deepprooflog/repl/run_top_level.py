@@ -10,6 +10,7 @@ from deepprooflog.errors import DataError
 from deepprooflog.kg.ground.model import GroundedModel
 from deepprooflog.kg.model import GraphModel
 from deepprooflog.kg.prove.answers import Answer, Answers
+from deepprooflog.kg.prove.question import read_question
 from deepprooflog.learn.run.folder import open_run
 from deepprooflog.logic.limits.watch import watched
 from deepprooflog.proof.render.answers import number
@@ -60,7 +61,7 @@ class RunTopLevel(TopLevel):
         ]
 
     def ask(self, console: Console, query: str) -> None:
-        """the most probable answers, with what proofs and the prior say"""
+        """the most probable answers, by proofs and by the prior"""
         with watched(self.settings.budget()):
             found = self._query(query, self.settings.top)
         console.reply(str(found) if len(found) else "false", found.to_dict())
@@ -73,9 +74,16 @@ class RunTopLevel(TopLevel):
         return self.model.query(query, top)
 
     def _one(self, query: str, proofs: int) -> Answer:
+        if self._is_open(query):
+            raise DataError(f"{query} is open", hint=f":answers {query}")
         with watched(self.settings.budget()):
             found = self.model.explain(query, proofs)
         return found if isinstance(found, Answer) else found[0]
+
+    def _is_open(self, query: str) -> bool:
+        if isinstance(self.model, GraphModel):
+            return self.model.is_open(query)
+        return read_question(self.model.graph, query).is_open
 
     def _prob(self, console: Console, query: str) -> None:
         one = self._one(query, 0)

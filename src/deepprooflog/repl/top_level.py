@@ -80,8 +80,10 @@ class TopLevel(ABC):
             names = ", ".join(f":{one.name}" for one in found or known)
             what = "could be several commands" if found else "is no command"
             raise DataError(f":{name} {what}", hint=names)
-        if found[0].argument.isupper() and not argument.strip(" ."):
-            raise DataError(f":{found[0].name} needs a {found[0].argument.lower()}")
+        wanted = found[0].argument
+        if wanted.isalpha() and not argument.strip(" ."):  # what may be left out has brackets
+            hint = f":{found[0].name} {wanted}"
+            raise DataError(f":{found[0].name} needs a {wanted.lower()}", hint=hint)
         found[0].run(console, argument.strip())
 
     def _set(self, console: Console, argument: str) -> None:

@@ -84,12 +84,25 @@ class Labels(nn.Module):
         """Probabilities of all entries."""
         return self.log_values().exp()
 
+    def probabilities(self) -> list[tuple[str, float]]:
+        """Each trainable clause, without its label, and the probability that it has by now.
+
+        What a group leaves to failing is an entry of `values`, and no clause:
+
+        >>> labels = Labels(Program("t(0.25) :: p. t(0.5) :: q(a). t(0.5) :: q(b)."))
+        >>> [(clause, round(value, 6)) for clause, value in labels.probabilities()]
+        [('p.', 0.25), ('q(a).', 0.5), ('q(b).', 0.5)]
+        """
+        values = self.values().tolist()
+        numbers = self.numbers([c for group in self.groups for c in group.clauses])
+        return [(text, values[n]) for text, n in zip(self.clauses(), numbers, strict=True)]
+
     def numbers(self, clauses: Sequence[Clause]) -> list[int]:
         """The entries of clauses."""
         return [self._number[id(c)] for c in clauses]
 
     def clauses(self) -> list[str]:
-        """The trainable clauses as text, in the order of their entries, without their labels."""
+        """The trainable clauses as text, group by group, without their labels."""
         return [clause_text(c, label=False) for group in self.groups for c in group.clauses]
 
     def _save_to_state_dict(

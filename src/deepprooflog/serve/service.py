@@ -152,7 +152,9 @@ class Service:
         if anew and source.kind != "program":
             source = Source("program", "program.pl")
         if source.kind != "program":
-            raise DataError("this session is about a run, not about a program")
+            raise DataError(
+                "this session is about a run, not about a program", hint="dprl serve FILE"
+            )
         if len(text) > self.limits.text:
             raise DataError(f"a program has at most {self.limits.text:,} characters")
         return self.submit("describe", {}, source=replace(source, text=text))

@@ -94,7 +94,8 @@ class Asked:
             asks = PROGRAM_ASKS
         self._source = source
         if name not in asks:
-            raise DataError(f"this {source.kind} cannot be asked for {name}")
+            hint = ", ".join(one for one in asks if one not in ("describe", "facts_about", "run"))
+            raise DataError(f"this {source.kind} cannot be asked for {name}", hint=hint)
         found: dict[str, Any] = asks[name](self._subject, asking)
         return found
 

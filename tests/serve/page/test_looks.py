@@ -182,6 +182,7 @@ def test_every_view_is_legible_and_fits(
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
             # Nothing is cut off at the right but what can be scrolled to.
             assert page.evaluate(BEYOND) == [], name
+            assert page.evaluate(TOWERS) == [], name
 
 
 # Views in which every kind of control is met; the measures are of colours, which no width changes.
@@ -233,6 +234,16 @@ BEYOND = """() => [...document.querySelectorAll("main *")].filter(element => {
   }
   return element.getBoundingClientRect().right > innerWidth + 1;
 }).map(element => element.outerHTML.slice(0, 120))"""
+
+
+# Program text that a narrow place has broken into lines of a few letters each.
+TOWERS = """() => [...document.querySelectorAll("main :is(.term, code)")].filter(element => {
+  if (!element.checkVisibility({visibilityProperty: true})) return false;
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  const lines = new Set([...range.getClientRects()].map(line => Math.round(line.top / 4))).size;
+  return lines > Math.ceil(element.textContent.length / 8);
+}).map(element => element.textContent.slice(0, 60))"""
 
 
 def test_nothing_moves_where_less_motion_is_asked_for(new_tab: NewTab, run_url: str) -> None:

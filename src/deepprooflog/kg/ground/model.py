@@ -36,6 +36,7 @@ from deepprooflog.kg.kept import sources_of_run
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.learn.prior import find_prior, kept_choice
 from deepprooflog.kg.learn.setup import candidates_of, queries_to_rank, splits
+from deepprooflog.kg.model_html import grounded_html
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.candidates import unknown
@@ -73,6 +74,9 @@ class GroundedModel:
     def __repr__(self) -> str:
         rules = plural(len(self.reasoner.grounder.rules), "rule")
         return f"GroundedModel({self.graph!r}, {self.options.system.kind}, {rules})"
+
+    def _repr_html_(self) -> str:
+        return grounded_html(self)
 
     @torch.no_grad()
     def score(self, triples: Int[Tensor, "triples 3"]) -> Tensor:

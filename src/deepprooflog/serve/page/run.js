@@ -67,7 +67,10 @@ function calibration(given) {
   );
 }
 
-/** A table whose columns sort it: `columns` are {name, title, cell, value, number}. */
+/**
+ * A table whose columns sort it: `columns` are {name, title, cell, value, number, wide}; one that is
+ * `wide` repeats another, and is shown where there is room.
+ */
 function sortable(caption, columns, rows) {
   let by = null;
   let down = true;
@@ -75,7 +78,7 @@ function sortable(caption, columns, rows) {
   const heads = columns.map((column) =>
     el(
       "th",
-      { scope: "col", class: column.number ? "right" : null },
+      { scope: "col", class: classes(column, "right") },
       el(
         "button",
         {
@@ -108,7 +111,7 @@ function sortable(caption, columns, rows) {
           "tr",
           {},
           columns.map((column) =>
-            el("td", { class: column.number ? "number" : null }, column.cell(row)),
+            el("td", { class: classes(column, "number") }, column.cell(row)),
           ),
         ),
       ),
@@ -124,6 +127,10 @@ function sortable(caption, columns, rows) {
     { class: "table-box", tabindex: "0", role: "region", "aria-label": caption },
     el("table", { class: "sortable" }, el("thead", {}, el("tr", {}, heads)), body),
   );
+}
+
+function classes(column, number) {
+  return [column.number && number, column.wide && "wide"].filter(Boolean).join(" ") || null;
 }
 
 function relations(given) {
@@ -145,6 +152,7 @@ function relations(given) {
       title: "mrr as a bar",
       value: (row) => row.mrr,
       number: true,
+      wide: true,
       cell: (row) => bar(row.mrr ?? 0, `mrr ${figure(row.mrr)}`),
     },
     ...names.map((name) => ({
@@ -172,6 +180,7 @@ function rules(rows) {
     {
       title: "as a bar",
       number: true,
+      wide: true,
       value: (row) => row.weight,
       cell: (row) => bar((row.weight ?? 0) / heaviest, `weight ${figure(row.weight)}`),
     },

@@ -103,23 +103,43 @@ def _errors(app: FastAPI) -> None:
         return _refusal(status, record)
 
     @app.exception_handler(RequestValidationError)
-    async def of_form(_: Request, error: RequestValidationError) -> AsciiJson:
+    async def of_form(request: Request, error: RequestValidationError) -> AsciiJson:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"] if part != "body")
+        if first["type"] == "json_invalid":
+            why = first.get("ctx", {}).get("error", first["msg"])
+            return _refusal(400, _record(f"the body is no JSON: {why}", _keys(app, request)))
+        place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
         message = f"{place}: {first['msg']}" if place else str(first["msg"])
-        return _refusal(400, _record(message))
+        return _refusal(400, _record(message, _keys(app, request)))
 
     @app.exception_handler(HTTPException)
-    async def of_http(_: Request, error: HTTPException) -> AsciiJson:
-        return _refusal(error.status_code, _record(str(error.detail)))
+    async def of_http(request: Request, error: HTTPException) -> AsciiJson:
+        hint, message = None, str(error.detail)
+        if error.status_code == 405 or message == "Not Found":
+            path, allowed = request.url.path, (error.headers or {}).get("Allow")
+            message = f"there is no {request.method} {path}"
+            hint = f"{allowed} {path}" if allowed else "/openapi.json lists the routes"
+        return _refusal(error.status_code, _record(message, hint))
 
     @app.exception_handler(Exception)
     async def of_nobody(_: Request, error: Exception) -> AsciiJson:
         return _refusal(500, _record(f"a fault of the server: {type(error).__name__}"))
 
 
-def _record(message: str) -> dict[str, Any]:
-    return {"message": message, "line": None, "column": None, "hint": None}
+def _record(message: str, hint: str | None = None) -> dict[str, Any]:
+    return {"message": message, "line": None, "column": None, "hint": hint}
+
+
+def _keys(app: FastAPI, request: Request) -> str:
+    """What a route takes, from the schema that is told to everyone."""
+    schema = app.openapi()
+    route = schema["paths"].get(request.url.path, {}).get(request.method.lower(), {})
+    names = [one["name"] for one in route.get("parameters", [])]
+    for content in route.get("requestBody", {}).get("content", {}).values():
+        form = schema["components"]["schemas"][content["schema"]["$ref"].rpartition("/")[2]]
+        names += form["properties"]
+    keys = f"the keys are {', '.join(names)}; " if names else ""
+    return f"{keys}/openapi.json says what each takes"
 
 
 def _session_routes(app: FastAPI, service: Service) -> None:
