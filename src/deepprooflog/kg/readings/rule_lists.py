@@ -10,7 +10,7 @@ be counted again when it is opened; each relation's rules are read when it is fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -27,6 +27,7 @@ from deepprooflog.kg.readings.backing import Backing, WeighedRules, backing_from
 from deepprooflog.kg.readings.formulas import clustered
 from deepprooflog.kg.readings.pairs import BodyReader
 from deepprooflog.kg.readings.scores import RuleReader
+from deepprooflog.syntax.terms import Term, Var, args_of
 
 NONE = 1e-3
 """What stands for the odds of a triple that no rule backs: less than those of any rule kept."""
@@ -89,6 +90,19 @@ class RuleLists:
     def about(self, graph: Graph) -> RuleLists:
         """The same rules, as they were counted, over other facts."""
         return replace(self, graph=graph)
+
+    @property
+    def read(self) -> list[Rule]:
+        """The rules that are not left out of readings."""
+        return [self.rules[at] for at in np.flatnonzero(self.tally.cluster != UNREAD).tolist()]
+
+    def strangers(self) -> list[Rule]:
+        """Those of them that name an entity that the graph does not have."""
+        known = self.graph.entity_ids
+        return [
+            rule for rule in self.read
+            if any(type(term) is not Var and term not in known for term in _terms(rule))
+        ]  # fmt: skip
 
     @cached_property
     def bodies(self) -> BodyReader:
@@ -155,3 +169,9 @@ class RuleLists:
         pair = np.flatnonzero(found.y == triple[2])
         numbers = found.rule[np.isin(found.pair, pair)].tolist()
         return [(rules.rules[at], float(rules.weight[at])) for at in numbers]
+
+
+def _terms(rule: Rule) -> Iterator[Term]:
+    """What the atoms of a rule are about."""
+    for atom in (rule.clause.head, *rule.clause.body):
+        yield from args_of(atom)
