@@ -16,15 +16,14 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from deepprooflog.graph.goalgraph import ragged_ranges
 from deepprooflog.kg.data.rules import Rule
 from deepprooflog.kg.data.triple_set import Side, column
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.readings.backing import Backing, WeighedRules, backing_from
-from deepprooflog.kg.readings.formulas import clustered
+from deepprooflog.kg.readings.formulas import summed
 from deepprooflog.kg.readings.pairs import BodyReader
 from deepprooflog.kg.readings.scores import RuleReader
 from deepprooflog.syntax.terms import Term, Var, args_of
@@ -150,15 +149,30 @@ class RuleLists:
             if not len(rules):
                 continue
             at = np.flatnonzero(triples[:, 1] == relation)
-            backing = backing_from(self.bodies, rules, side, ends[at])
-            value = clustered(backing, cluster).astype(np.float32)
-            own, other = (backing.x, backing.y) if side == "tail" else (backing.y, backing.x)
-            order = np.argsort(own, kind="stable")
-            low, high = (np.searchsorted(own[order], ends[at], s) for s in ("left", "right"))
-            owner, place = ragged_ranges(low, high - low)
-            pair = order[place]
-            found[at[owner], other[pair]] = value[pair]
+            own, row = np.unique(ends[at], return_inverse=True)
+            found[at] = self._backed(rules, cluster, side, own)[row]
         return torch.from_numpy(found).add_(NONE).log_()
+
+    def _backed(
+        self,
+        rules: WeighedRules,
+        cluster: Int64[np.ndarray, " rules"],
+        side: Side,
+        ends: Int64[np.ndarray, " ends"],
+    ) -> Float64[np.ndarray, "ends entities"]:
+        """What the rules of a relation come to in the lists of some ends."""
+        entities = len(self.graph.entities)
+        pairs = self.bodies.pairs(rules.bodies, "head" if side == "tail" else "tail", ends)
+        begin = np.zeros(entities, np.int64)
+        begin[ends] = np.arange(len(ends)) * entities
+
+        def backed(rule: int) -> Int64[np.ndarray, " _backed"]:
+            x, y = pairs[rule]
+            own, other = (x, y) if side == "tail" else (y, x)
+            return np.asarray(begin[own] + other)
+
+        size = len(ends) * entities
+        return summed(rules, cluster, backed, size).reshape(len(ends), entities)
 
     def backing(self, triple: Int64[np.ndarray, " 3"]) -> list[tuple[Rule, float]]:
         """The rules that back a triple with their weights, the surest first."""
