@@ -209,6 +209,21 @@ def test_rules_about_people_who_are_not_there_are_counted(tmp_path: Path) -> Non
         model.with_facts(removed=["father(p11, c11)"]).query("gran(g11, X)", top=1)
 
 
+def test_walks_of_a_run_with_rules_are_taken_without_them(
+    model: GraphModel, tmp_path: Path
+) -> None:
+    """Beside other rules, or none: walks alone rank as they did."""
+    model.save(tmp_path / "run")
+    walk = {**SHORT["walk"], "from_run": str(tmp_path / "run")}
+    before = model.evaluate(protocol="full").walks
+    assert before is not None
+    for rules, beside in (("none", False), ("gran(X, Y) :- mother(X, Y).", True)):
+        again = dpl.kg.train(family(), rules, "none", **{**SHORT, "walk": walk})
+        found = again.evaluate(protocol="full")
+        assert found.walks is not None and (found.rules is not None) == beside
+        assert (found.walks.mrr, found.walks.hits) == (before.mrr, before.hits)
+
+
 def test_a_tally_that_does_not_fit_is_refused(model: GraphModel, tmp_path: Path) -> None:
     """As many rows as there are rules, or the run is damaged."""
     from deepprooflog.kg.walk.saved import load_walks
