@@ -47,8 +47,8 @@ a row is that of its command below the table; RUN is any folder.
 - Ranks are filtered, ties count with the average rank. *Sampled* draws negatives for each side of
   each triple, *full* ranks among all entities.
 - The first line of a row is the recipe's whole score; *prior alone* is the embedding, *belief
-  alone* the embedding and the numbers of facts, *proofs alone* rules or walks without either.
-  Lines in italics are published figures.
+  alone* the embedding and the numbers of facts, *proofs alone* rules or walks without either,
+  *rules alone* the rules that are read beside walks. Lines in italics are published figures.
 - ± is the standard deviation over the seeds. *Not measured* means that: the recipe stands, nobody
   has run it.
 - Where ours is more than {SHORT:.2f} below a published figure, the note says by how much and why.

@@ -3,7 +3,8 @@
     [reported]    what the paper gives: `source` and figures, or `none`, the reason why it has none
     [measured]    what this recipe gave: `command`, `seeds`, `device`, `seconds` and figures, each
                   { mean, spread } or { mean } of a single run; or `none`. Beside them `protocol`,
-                  `note`, and figures of a part alone: `prior.mrr`, `belief.mrr`, `proofs.mrr`
+                  `note`, and figures of a part alone: `prior.mrr`, `belief.mrr`, `proofs.mrr`, and
+                  `rules.mrr` where rules stand beside walks
     [[published]] what others give for the same question: `source` and figures
     [[row]]       the same recipe measured otherwise: `name`, `reported`, `measured`, `published`
 
@@ -72,7 +73,7 @@ SOURCES: dict[str, dict[str, type]] = {
 }
 """What a block of results must say of where its figures come from."""
 WORDS = ("none", "protocol", "note", "seconds")
-PARTS = ("prior", "belief", "proofs")
+PARTS = ("prior", "belief", "proofs", "rules")
 """What may be measured alone beside the whole."""
 
 

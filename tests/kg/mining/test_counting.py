@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.mining import identity as of_identity
 from deepprooflog.kg.mining.acyclic import example_of
-from deepprooflog.kg.mining.adjacency import directed_graph
+from deepprooflog.kg.mining.adjacency import DirectedGraph, directed_graph
 from deepprooflog.kg.mining.closed import PathCounter, Thresholds
 from deepprooflog.kg.mining.connections import codes_of_three, supports_of_one, supports_of_two
 from deepprooflog.kg.mining.found import CLOSED, FREE, FoundRule
@@ -66,15 +68,27 @@ def test_paths_of_three_between_two_entities(rows: Triples, identity: bool) -> N
         assert {path_of(code, 3, edges.directed) for code in codes.tolist()} == expected
 
 
-@given(triples(entities=4, most=14))
-@settings(max_examples=12)
-def test_pairs_that_are_connected_only_by_meeting_an_entity_twice(rows: Triples) -> None:
+@given(triples(entities=4, most=14), st.sampled_from((1, 16)), st.integers(0, 3))
+@settings(max_examples=24)
+def test_pairs_that_are_connected_only_by_meeting_an_entity_twice(
+    rows: Triples, tried: int, own: int
+) -> None:
+    """By a few walks, or by all where these are not enough; of every x, or of one."""
     graph = graph_of(rows)
     edges, facts = directed_graph(graph, True), facts_of(graph, True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_identity, "FEW_WALKS", tried)
+        only_by_meeting(graph, edges, facts, own % len(graph.entities))
+
+
+def only_by_meeting(graph: Graph, edges: DirectedGraph, facts: Facts, own: int) -> None:
+    one = np.arange(edges.entities) == own
     for path in product(range(edges.directed), repeat=3):
         good = predictions(graph, facts, closed(0, path), True)
         x, y = pairs_without(edges, *path)
         dropped = set(zip(x.tolist(), y.tolist(), strict=True))
+        of_one = zip(*(part.tolist() for part in pairs_without(edges, *path, one)), strict=True)
+        assert set(of_one) == {(source, target) for source, target in dropped if source == own}
         adjacencies = [edges.by_relation[d] for d in path]
         reached = {
             (int(source), int(target))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,35 @@ def test_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "rules alone" in capsys.readouterr().out
     assert main(["explain", str(tmp_path / "mined"), "gran(g11, c11)"]) == 0
     assert "(mined:" in capsys.readouterr().out
+
+
+def test_rules_about_people_who_are_not_there_are_counted(tmp_path: Path) -> None:
+    """On another graph the rule without constants still proves; of the other two that is said."""
+    named = "gran(X, c0) :- mother(X, p0). gran(g1, Y) :- father(p1, Y)."
+    model = dpl.kg.train(family(), f"{GRAN}\n{named}", "none", **SHORT)
+    model.save(tmp_path / "run")
+    other = str(write(family("x"), tmp_path / "two"))
+    with pytest.warns(Notice, match="2 of 3 rules name what two does not have"):
+        moved = dpl.kg.open(tmp_path / "run", data=other)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert moved.query("gran(g11x, X)", top=1)[0].bindings == {"X": "c11x"}
+        model.with_facts(removed=["father(p11, c11)"]).query("gran(g11, X)", top=1)
+
+
+def test_walks_of_a_run_with_rules_are_taken_without_them(
+    model: GraphModel, tmp_path: Path
+) -> None:
+    """Beside other rules, or none: walks alone rank as they did."""
+    model.save(tmp_path / "run")
+    walk = {**SHORT["walk"], "from_run": str(tmp_path / "run")}
+    before = model.evaluate(protocol="full").walks
+    assert before is not None
+    for rules, beside in (("none", False), ("gran(X, Y) :- mother(X, Y).", True)):
+        again = dpl.kg.train(family(), rules, "none", **{**SHORT, "walk": walk})
+        found = again.evaluate(protocol="full")
+        assert found.walks is not None and (found.rules is not None) == beside
+        assert (found.walks.mrr, found.walks.hits) == (before.mrr, before.hits)
 
 
 def test_a_tally_that_does_not_fit_is_refused(model: GraphModel, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -304,6 +305,29 @@ def test_a_step_that_fails_leaves_the_checkpoint(
     with pytest.raises(ModelError, match=r"the loss of . is nan"):
         loop.run()
     assert checkpoint.load(path, module.SHAPE)["step"] == 3
+
+
+@pytest.mark.parametrize(("takes", "between"), [(0.5, 30), (1.5, 30), (6.0, 120)])
+def test_a_large_checkpoint_is_written_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, takes: float, between: int
+) -> None:
+    """A step is a second of a clock that only steps and writing move: 5 % of it at most."""
+    clock, saved = [0.0], list[float]()
+
+    def save(path: Path, state: Any) -> None:
+        clock[0] += takes
+        saved.append(clock[0])
+
+    class Slow(Counter):
+        def step(self, done: int) -> str:
+            clock[0] += 1.0
+            return super().step(done)
+
+    monkeypatch.setattr(module.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(checkpoint, "save", save)
+    Loop(Slow(), steps=400, row_every=400, path=tmp_path / "run.pt").run()
+    apart = [later - takes - sooner for sooner, later in pairwise(saved[1:-1])]
+    assert len(apart) >= 2 and apart == [between] * len(apart)
 
 
 def test_the_line_of_progress(tmp_path: Path) -> None:

@@ -96,11 +96,13 @@ def other_walks(options: GraphOptions, graph: Graph) -> WalkModel:
             file=str(run.path),
             hint=f"--set {' --set '.join(other)}",
         )
-    like = read_snapshot(snapshot_path(run.path)).graph
+    kept = read_snapshot(snapshot_path(run.path))
+    like = kept.graph
     if like.relations != graph.relations:
         raise DataError(
             f"trained on other relations than {graph.name} has, or in another order",
             file=str(run.path), hint="train walks on this graph",
         )  # fmt: skip
     device: torch.device = find_device(options.device)
-    return load_walks(walks_path(run.path), like, theirs.walk, None, device).model
+    path, rules = walks_path(run.path), kept.rules.rules
+    return load_walks(path, like, theirs.walk, None, device, rules).model

@@ -13,18 +13,26 @@ from jaxtyping import Bool, Int64
 from deepprooflog.graph.goalgraph import ragged_ranges
 from deepprooflog.kg.mining.adjacency import Adjacency, DirectedGraph
 from deepprooflog.kg.mining.blocks import blocks
-from deepprooflog.kg.mining.reach import stripes, walked
+from deepprooflog.kg.mining.reach import STRIPE, at_start, next_step
 
 BLOCK = 1 << 20  # walks that are held at once
+FEW_WALKS = 16  # of a pair's, evenly apart, that are tried before all
 
 Pairs = tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]
 
 
-def pairs_without(edges: DirectedGraph, a: int, b: int, c: int) -> Pairs:
-    """The pairs (x, y) with a(x, y) that a, b, c connects only by meeting an entity twice."""
+def pairs_without(
+    edges: DirectedGraph, a: int, b: int, c: int, of: Bool[np.ndarray, " entities"] | None = None
+) -> Pairs:
+    """The pairs (x, y) with a(x, y) that a, b, c connects only by meeting an entity twice.
+
+    All of them, or those of some x.
+    """
     first = edges.by_relation[a]
     returns = _back_and_forth(edges, b, c)
     kept = returns[first.targets]
+    if of is not None:
+        kept &= of[first.sources]
     x, y = first.sources[kept], first.targets[kept]
     if not len(x):
         return x, y
@@ -55,10 +63,13 @@ def _beside(
 ) -> Bool[np.ndarray, " pairs"]:
     """Which pairs the path connects without z = y: the path walked from y."""
     inverse = edges.inverse(np.array(path[::-1]))
-    back = [edges.by_relation[d] for d in inverse.tolist()]
     found = np.zeros(len(x), bool)
-    for low, high in stripes(back[0]):
-        found |= walked(back, low, high, True).has(y, x)
+    ends = np.unique(y)
+    for low in range(0, len(ends), STRIPE):
+        reach = at_start(ends[low : low + STRIPE], edges.entities)
+        for label in inverse.tolist():
+            reach = next_step(reach, edges.by_relation[label]).without_loops()
+        found |= reach.has(y, x)
     return found
 
 
@@ -68,21 +79,32 @@ def _counted(
     x: Int64[np.ndarray, " pairs"],
     y: Int64[np.ndarray, " pairs"],
 ) -> Bool[np.ndarray, " pairs"]:
-    """Which pairs have a path with z ≠ y and w ≠ x, by walking them all."""
+    """Which pairs have a path with z ≠ y and w ≠ x: by a few walks of two edges, else by all.
+
+    Where two relations lead nearly everywhere, nearly any walk is the beginning of such a path.
+    """
     first, second, last = (edges.by_relation[d] for d in path)
     a, b = by_source(first), by_source(second)
-    keys = np.sort(last.sources * edges.entities + last.targets)
+    keys = last.targets * edges.entities + last.sources
+    walks = np.concatenate([np.zeros(1, np.int64), np.cumsum(second.out_degree[a[1]])])
+    begin, end = walks[a[0][x]], walks[a[0][x + 1]]
     found = np.zeros(len(x), bool)
-    walks = np.bincount(first.sources, second.out_degree[first.targets], edges.entities)
-    for low, high in blocks(walks[x].astype(np.int64), BLOCK):
-        u, v = x[low:high], y[low:high]
-        pair, z = walk_on(a, u, np.arange(len(u)))
-        kept = z != v[pair]
-        pair, w = walk_on(b, z[kept], pair[kept])
-        kept = w != u[pair]
+
+    def look(pair: Int64[np.ndarray, " walks"], walk: Int64[np.ndarray, " walks"]) -> None:
+        edge = np.searchsorted(walks, walk, side="right") - 1
+        z = a[1][edge]
+        w = b[1][b[0][z] + walk - walks[edge]]
+        kept = (z != y[pair]) & (w != x[pair])
         pair, w = pair[kept], w[kept]
-        hit = in_sorted(keys, w * edges.entities + v[pair])
-        found[low + pair[hit]] = True
+        found[pair[in_sorted(keys, y[pair] * edges.entities + w)]] = True
+
+    for number in range(FEW_WALKS):
+        pair = np.flatnonzero(~found & (end > begin))
+        look(pair, begin[pair] + number * (end - begin)[pair] // FEW_WALKS)
+    rest = np.flatnonzero(~found & (end - begin > FEW_WALKS))
+    for low, high in blocks((end - begin)[rest], BLOCK):
+        owner, walk = ragged_ranges(begin[rest[low:high]], (end - begin)[rest[low:high]])
+        look(rest[low:high][owner], walk)
     return found
 
 

@@ -9,6 +9,8 @@ The noisy-or is given as −log(1 − p), which orders alike and tells 1 − 10�
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Float64, Int64
 
@@ -78,12 +80,22 @@ def clustered(
     backing: Backing, cluster: Int64[np.ndarray, " rules"]
 ) -> Float64[np.ndarray, " pairs"]:
     """−Σ log(1 − w) over the surest rule of each cluster."""
-    each = -np.log1p(-backing.rules.weight)
-    total = np.zeros(len(backing))
-    counted = np.full(len(backing), -1)
+    return summed(backing.rules, cluster, backing.of, len(backing))
+
+
+def summed(
+    rules: WeighedRules,
+    cluster: Int64[np.ndarray, " rules"],
+    backed: Callable[[int], Int64[np.ndarray, " _backed"]],
+    pairs: int,
+) -> Float64[np.ndarray, " pairs"]:
+    """The same where `backed` tells by its number which of so many pairs a rule backs."""
+    each = -np.log1p(-rules.weight)
+    total = np.zeros(pairs)
+    counted = np.full(pairs, -1, np.int32)
     for rule in np.argsort(cluster, kind="stable").tolist():
-        pairs = backing.of(rule)
-        pairs = pairs[counted[pairs] != cluster[rule]]
-        total[pairs] += each[rule]
-        counted[pairs] = cluster[rule]
+        own = backed(rule)
+        own = own[counted[own] != cluster[rule]]
+        total[own] += each[rule]
+        counted[own] = cluster[rule]
     return total

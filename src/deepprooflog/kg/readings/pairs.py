@@ -9,12 +9,12 @@ with all others of its kind (`traits`); any other body is joined atom by atom.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Bool, Int64
 
 from deepprooflog.kg.data.rules import Rule
 from deepprooflog.kg.data.triple_set import Side
@@ -39,7 +39,6 @@ class BodyReader:
     """What the bodies of rules connect, over the training triples of a graph."""
 
     graph: Graph
-    _meeting: dict[tuple[int, ...], Pairs] = field(default_factory=dict, init=False)
 
     @cached_property
     def edges(self) -> DirectedGraph:
@@ -97,19 +96,19 @@ class BodyReader:
             if own != FREE and not asked[own]:
                 continue
             if way != last:
-                led, last = _Led(*self._apart(way, walks).pairs()), way
+                led, last = _Led(*self._apart(way, walks, asked).pairs()), way
             source, target = led.fixed(own, other)
             yield number, (source, target) if side == "head" else (target, source)
 
-    def _apart(self, way: tuple[int, ...], walks: _Walks) -> Reach:
+    def _apart(
+        self, way: tuple[int, ...], walks: _Walks, asked: Bool[np.ndarray, " entities"]
+    ) -> Reach:
         """Where a path leads without meeting an entity twice."""
         reach = walks.reach(way)
         if len(way) < 3:
             return reach
-        if way not in self._meeting:
-            a, b, c = way
-            self._meeting[way] = pairs_without(self.edges, a, b, c)
-        return reach.without(*self._meeting[way])
+        a, b, c = way
+        return reach.without(*pairs_without(self.edges, a, b, c, asked))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,23 +10,23 @@ be counted again when it is opened; each relation's rules are read when it is fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from deepprooflog.graph.goalgraph import ragged_ranges
 from deepprooflog.kg.data.rules import Rule
 from deepprooflog.kg.data.triple_set import Side, column
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.readings.backing import Backing, WeighedRules, backing_from
-from deepprooflog.kg.readings.formulas import clustered
+from deepprooflog.kg.readings.formulas import summed
 from deepprooflog.kg.readings.pairs import BodyReader
 from deepprooflog.kg.readings.scores import RuleReader
+from deepprooflog.syntax.terms import Term, Var, args_of
 
 NONE = 1e-3
 """What stands for the odds of a triple that no rule backs: less than those of any rule kept."""
@@ -90,6 +90,19 @@ class RuleLists:
         """The same rules, as they were counted, over other facts."""
         return replace(self, graph=graph)
 
+    @property
+    def read(self) -> list[Rule]:
+        """The rules that are not left out of readings."""
+        return [self.rules[at] for at in np.flatnonzero(self.tally.cluster != UNREAD).tolist()]
+
+    def strangers(self) -> list[Rule]:
+        """Those of them that name an entity that the graph does not have."""
+        known = self.graph.entity_ids
+        return [
+            rule for rule in self.read
+            if any(type(term) is not Var and term not in known for term in _terms(rule))
+        ]  # fmt: skip
+
     @cached_property
     def bodies(self) -> BodyReader:
         """What the rules' bodies connect."""
@@ -136,15 +149,30 @@ class RuleLists:
             if not len(rules):
                 continue
             at = np.flatnonzero(triples[:, 1] == relation)
-            backing = backing_from(self.bodies, rules, side, ends[at])
-            value = clustered(backing, cluster).astype(np.float32)
-            own, other = (backing.x, backing.y) if side == "tail" else (backing.y, backing.x)
-            order = np.argsort(own, kind="stable")
-            low, high = (np.searchsorted(own[order], ends[at], s) for s in ("left", "right"))
-            owner, place = ragged_ranges(low, high - low)
-            pair = order[place]
-            found[at[owner], other[pair]] = value[pair]
+            own, row = np.unique(ends[at], return_inverse=True)
+            found[at] = self._backed(rules, cluster, side, own)[row]
         return torch.from_numpy(found).add_(NONE).log_()
+
+    def _backed(
+        self,
+        rules: WeighedRules,
+        cluster: Int64[np.ndarray, " rules"],
+        side: Side,
+        ends: Int64[np.ndarray, " ends"],
+    ) -> Float64[np.ndarray, "ends entities"]:
+        """What the rules of a relation come to in the lists of some ends."""
+        entities = len(self.graph.entities)
+        pairs = self.bodies.pairs(rules.bodies, "head" if side == "tail" else "tail", ends)
+        begin = np.zeros(entities, np.int64)
+        begin[ends] = np.arange(len(ends)) * entities
+
+        def backed(rule: int) -> Int64[np.ndarray, " _backed"]:
+            x, y = pairs[rule]
+            own, other = (x, y) if side == "tail" else (y, x)
+            return np.asarray(begin[own] + other)
+
+        size = len(ends) * entities
+        return summed(rules, cluster, backed, size).reshape(len(ends), entities)
 
     def backing(self, triple: Int64[np.ndarray, " 3"]) -> list[tuple[Rule, float]]:
         """The rules that back a triple with their weights, the surest first."""
@@ -155,3 +183,9 @@ class RuleLists:
         pair = np.flatnonzero(found.y == triple[2])
         numbers = found.rule[np.isin(found.pair, pair)].tolist()
         return [(rules.rules[at], float(rules.weight[at])) for at in numbers]
+
+
+def _terms(rule: Rule) -> Iterator[Term]:
+    """What the atoms of a rule are about."""
+    for atom in (rule.clause.head, *rule.clause.body):
+        yield from args_of(atom)

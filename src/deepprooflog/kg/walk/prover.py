@@ -148,6 +148,11 @@ class WalkProver:
             belief = None
         weighed = self.without_prior if belief is None else self.weighed
         rules = None if self.rules is None else self.rules.about(graph)
+        if rules is not None and (strangers := len(rules.strangers())):
+            warnings.warn(
+                f"{strangers:,} of {plural(len(rules.read), 'rule')} name what {graph.name} does "
+                "not have: they back nothing there", Notice, stacklevel=3,
+            )  # fmt: skip
         return WalkProver(self.model, graph, belief, weighed, self.without_prior, rules)
 
     def logits(

@@ -8,8 +8,8 @@ A `Trainer` takes the steps. The loop does what all training needs beside them:
   it: of equals the earlier stays, and NaN is never better. The untrained weights are looked at too,
   so that no training leaves weights that validate worse than those it began with.
 - *Checkpoints.* The state is written whole and sealed at intervals, after whichever step, and at
-  the end. A run that is resumed with other options than it was begun with is refused, with their
-  names.
+  the end; a large one, as of an embedding, at longer intervals. A run that is resumed with other
+  options than it was begun with is refused, with their names.
 - *Signals.* Ctrl-C and SIGTERM save after the step in hand.
 
 From the same seed a run on a CPU repeats itself bit by bit, also when it was interrupted, or
@@ -43,6 +43,8 @@ from deepprooflog.learn.run.processes import processes
 from deepprooflog.learn.run.progress import Progress
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
+SECONDS_A_CHECKPOINT = 1.5
+"""One that takes longer, as that of a large embedding does, is written less often in proportion."""
 SHAPE: checkpoint.EntryTypes = {
     "step": int, "since": int, "trainer": dict, "average": (dict, type(None)), "random": dict,
     "best": dict, "history": list, "seconds": float,
@@ -139,6 +141,7 @@ class Loop:
         self.seconds = 0.0
         self._seen = ""  # the last look, as the line of progress shows it
         self._marked = self._saved = time.perf_counter()
+        self._slow = 1.0  # by how much checkpoints are further apart than usual
         self._changed = True
 
     @property
@@ -195,7 +198,7 @@ class Loop:
 
     def _is_time(self) -> bool:
         """Whether a checkpoint is due; where all processes make it, they begin at one step."""
-        due = time.perf_counter() - self._saved >= SECONDS_BETWEEN_CHECKPOINTS
+        due = time.perf_counter() - self._saved >= SECONDS_BETWEEN_CHECKPOINTS * self._slow
         return bool(processes().highest(due)) if self.trainer.gathers else due
 
     def _count(self) -> str:
@@ -267,7 +270,8 @@ class Loop:
             }
             if here.first:
                 checkpoint.save(self.path, state)
-        self._saved, self._changed = time.perf_counter(), False
+        began, self._saved, self._changed = self._marked, time.perf_counter(), False
+        self._slow = max(1.0, (self._saved - began) / SECONDS_A_CHECKPOINT)
 
     def resume(self) -> None:
         """Go on from the checkpoint; from the beginning where there is none."""
