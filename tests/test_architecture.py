@@ -115,6 +115,37 @@ def test_imports_point_downwards(path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+# Private by their name, and yet what others offer: copies of named tuples, and things for which
+# torch, argparse and the interpreter have no other word.
+OTHERS = {
+    "_replace", "_exit", "_getframe", "_current_frames", "_ArgumentGroup", "_foreach_lerp_",
+    "_get_default_store",
+}  # fmt: skip
+
+
+def private_names(path: Path) -> tuple[set[str], Iterator[tuple[int, str]]]:
+    """The names with an underscore before them that a file gives, and where it uses any."""
+    tree = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    given = {node.name for node in tree if isinstance(node, defined)}
+    given |= {node.id for node in tree if isinstance(node, ast.Name)}
+    stored = [node for node in tree if isinstance(node, ast.Attribute)]
+    given |= {node.attr for node in stored if isinstance(node.ctx, ast.Store)}
+    used = [(node.lineno, node.attr) for node in stored]
+    for node in tree:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("deepprooflog"):
+            used += [(node.lineno, alias.name) for alias in node.names]
+    return given, ((n, name) for n, name in used if name[:1] == "_" and name[:2] != "__")
+
+
+@pytest.mark.parametrize("path", INNER, ids=name_of)
+def test_what_is_private_stays_in_its_file(path: Path) -> None:
+    """Of a `Model`, as of anything, other files use what has no underscore."""
+    given, used = private_names(path)
+    wrong = [f"{path}:{line}: {name}" for line, name in used if name not in given | OTHERS]
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.mark.parametrize(
     "path", [path for path in INNER if part_of(name_of(path)) in WITHOUT_TENSORS], ids=name_of
 )

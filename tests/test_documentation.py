@@ -150,6 +150,27 @@ def test_tutorials_run_from_top_to_bottom(
             run_commands(block)
 
 
+# Pages about the inside: how it is built, and what is added to it.
+INSIDE = {ROOT / "docs" / "extending.md", ROOT / "docs" / "how-it-is-built.md"}
+# Files that stand for themselves: what needs an extra, and single ones beside the packages.
+FILES = {"data.digits", "device", "mdp.gymnasium_env", "mdp.torchrl_env"}
+IMPORT = re.compile(r"(?:from|import) deepprooflog\.([\w.]+)")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [page for page in PAGES if page not in INSIDE]
+    + [ROOT / "src" / "deepprooflog" / "demo.py", *sorted(EXAMPLES.rglob("*.py"))],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_users_import_from_packages(path: Path) -> None:
+    """What a page, the demo or an example uses is gathered by a package, not fetched from files."""
+    for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for module in IMPORT.findall(text):
+            package = ROOT / "src" / "deepprooflog" / module.replace(".", "/")
+            assert package.is_dir() or module in FILES, f"{path}:{line}: deepprooflog.{module}"
+
+
 def test_the_first_page_names_every_page_and_command() -> None:
     first = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").glob("*.md")}

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import tomllib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import get_args, get_origin
 
 import pytest
 import torch
@@ -68,6 +69,58 @@ def test_what_is_returned_is_exported() -> None:
     assert type(caught.value).__module__ == "deepprooflog.errors"
 
 
+# What the engines take from a model, of their own types.
+SEAMS = {"begin", "weigher", "weights"}
+
+
+def functions() -> Iterator[tuple[str, Callable[..., object]]]:
+    """The functions of both namespaces, and what their models are asked."""
+    for space in (dpl, dpl.kg):
+        for name in space.__all__:
+            if inspect.isfunction(getattr(space, name)):
+                yield name, getattr(space, name)
+    for model in (dpl.Model, dpl.kg.GraphModel):
+        for name in dir(model):
+            member = inspect.getattr_static(model, name)
+            asked = member.fget if isinstance(member, property) else member
+            if name.startswith("_") or not inspect.isfunction(asked):
+                continue
+            if asked.__module__.startswith("deepprooflog"):
+                yield f"{model.__name__}.{name}", asked
+
+
+FUNCTIONS = [given for given in functions() if given[0].split(".")[-1] not in SEAMS]
+
+
+def classes_in(annotation: object) -> Iterator[type]:
+    """The package's classes that a type is made of."""
+    parts = [get_origin(annotation), *get_args(annotation)]
+    for part in parts if any(parts) else [annotation]:
+        if part is not annotation and get_args(part):
+            yield from classes_in(part)
+        elif isinstance(part, type) and part.__module__.startswith("deepprooflog"):
+            yield part
+
+
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+def test_types_of_results_are_exported(name: str, function: Callable[..., object]) -> None:
+    function = inspect.unwrap(function)
+    returned = eval(function.__annotations__["return"], function.__globals__)
+    public = [getattr(space, n) for space in (dpl, dpl.kg) for n in space.__all__]
+    hidden = [one.__name__ for one in classes_in(returned) if one not in public]
+    assert not hidden, f"{name} returns {hidden}, which no public name stands for"
+
+
+@pytest.mark.parametrize("name", [
+    "query", "explain", "evaluate", "why_not", "steps", "compare", "facts_about", "supported_by",
+    "rule_table", "run_summary",
+])  # fmt: skip
+def test_answers_about_graphs_turn_into_plain_python(name: str) -> None:
+    asked = inspect.unwrap(getattr(dpl.kg.GraphModel, name))
+    for result in classes_in(eval(asked.__annotations__["return"], asked.__globals__)):
+        assert callable(getattr(result, "to_dict", None)), f"{result.__name__} has no to_dict"
+
+
 QUESTIONS = ["prob", "success", "bounds", "answers", "log_answers", "predict", "provable",
              "exact_fraction"]  # fmt: skip
 
@@ -108,7 +161,7 @@ def test_values_of_the_questions() -> None:
 
 
 def test_the_former_name_of_success() -> None:
-    with pytest.warns(DeprecationWarning, match="dpl.success"):
+    with pytest.warns(DeprecationWarning, match="dpl.measure is now called dpl.success"):
         found = dpl.measure(dpl.Program(TWO_WAYS), "s(a)")
     assert found == dpl.success(dpl.Program(TWO_WAYS), "s(a)")
 

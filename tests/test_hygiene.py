@@ -67,6 +67,15 @@ def test_stands_alone(path: Path) -> None:
             pytest.fail(f"{relative(path)}:{line}: {what}: {found.group()!r}")
 
 
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if relative(path).startswith("tests/")], ids=relative
+)
+def test_skips_only_what_others_bring(path: Path) -> None:
+    """A module of the library that fails to import is a failure, and no reason to skip a test."""
+    own = re.search(r"""importorskip\(\s*["']deepprooflog""", text_of(path))
+    assert own is None, f"{relative(path)}: {own}"
+
+
 @pytest.mark.parametrize("path", FILES, ids=relative)
 def test_is_small(path: Path) -> None:
     assert path.stat().st_size <= 300_000

@@ -24,9 +24,8 @@ from torch import Tensor, nn
 
 import deepprooflog as dpl
 from deepprooflog.data.digits import Digits, mnist, small_digits
-from deepprooflog.learn.losses import cross_entropy
-from deepprooflog.learn.run.descent import rate
-from deepprooflog.recipes.addition.task import lenet, small_net
+from deepprooflog.learn.run import rate
+from deepprooflog.recipes.addition import lenet, small_net
 
 HERE = Path(__file__).parent
 LETTERS = ("a", "b", "c")
@@ -230,7 +229,7 @@ def _train_once(model: dpl.Model, compiled: object, holds: Tensor, epochs: int, 
             share = (epoch + i / len(batches)) / epochs
             optimizer.param_groups[0]["lr"] = lr * rate("one-cycle", share)
             log_p = model.log_prob(compiled, select=batch)
-            loss = cross_entropy(log_p, holds[batch]).mean()
+            loss = dpl.losses.cross_entropy(log_p, holds[batch]).mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

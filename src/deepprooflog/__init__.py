@@ -41,12 +41,13 @@ from deepprooflog.proof.tree import Proof
 if TYPE_CHECKING:
     from deepprooflog import kg
     from deepprooflog.infer.batches.batch import Compiled
-    from deepprooflog.insight.goal_view import goal_graph
-    from deepprooflog.insight.steps import steps
+    from deepprooflog.insight.failure import WhyNot
+    from deepprooflog.insight.goal_view import GoalGraphView, goal_graph
+    from deepprooflog.insight.steps import StepView, steps
     from deepprooflog.insight.why_not import why_not
     from deepprooflog.learn import History, Loss, fit, losses
     from deepprooflog.learn.ppo import Ppo, ppo
-    from deepprooflog.learn.reinforce import Reinforce, reinforce_loss
+    from deepprooflog.learn.reinforce import Reinforce, reinforce, reinforce_loss
     from deepprooflog.learn.smc import smc_loss
     from deepprooflog.model import Model
     from deepprooflog.recipes.tasks import load
@@ -66,6 +67,7 @@ __all__ = [
     "DataError",
     "Embedding",
     "GoalBatch",
+    "GoalGraphView",
     "History",
     "Inexact",
     "Leftmost",
@@ -85,9 +87,11 @@ __all__ = [
     "Reinforce",
     "Sample",
     "Scorer",
+    "StepView",
     "Success",
     "SyntaxProblem",
     "Unit",
+    "WhyNot",
     "answers",
     "bounds",
     "exact_fraction",
@@ -105,6 +109,7 @@ __all__ = [
     "predict",
     "prob",
     "provable",
+    "reinforce",
     "reinforce_loss",
     "smc_loss",
     "solve",
@@ -123,6 +128,7 @@ _LAZY = {
     "Ppo": "deepprooflog.learn.ppo",
     "ppo": "deepprooflog.learn.ppo",
     "Reinforce": "deepprooflog.learn.reinforce",
+    "reinforce": "deepprooflog.learn.reinforce",
     "reinforce_loss": "deepprooflog.learn.reinforce",
     "smc_loss": "deepprooflog.learn.smc",
     "ClauseWeights": "deepprooflog.score.clause_weights",
@@ -133,8 +139,11 @@ _LAZY = {
     "Scorer": "deepprooflog.score.scorer",
     "Unit": "deepprooflog.score.scorer",
     "load": "deepprooflog.recipes.tasks",
+    "GoalGraphView": "deepprooflog.insight.goal_view",
     "goal_graph": "deepprooflog.insight.goal_view",
+    "StepView": "deepprooflog.insight.steps",
     "steps": "deepprooflog.insight.steps",
+    "WhyNot": "deepprooflog.insight.failure",
     "why_not": "deepprooflog.insight.why_not",
 }
 _PACKAGES = ("kg",)

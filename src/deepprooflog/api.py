@@ -77,7 +77,7 @@ def measure(
     method: Method = "auto",
 ) -> Success:
     """The former name of `success`."""
-    warnings.warn("dpl.success is called dpl.success", DeprecationWarning, stacklevel=2)
+    warnings.warn("dpl.measure is now called dpl.success", DeprecationWarning, stacklevel=2)
     return success(program, query, budget, method=method)
 
 

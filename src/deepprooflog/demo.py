@@ -107,9 +107,8 @@ def _addition() -> dict[str, object]:
 
     from deepprooflog.data.digits import small_digits
     from deepprooflog.device import threads
-    from deepprooflog.learn.augment import Distort
-    from deepprooflog.recipes.addition.sums import accuracy, consecutive, sum_goals
-    from deepprooflog.recipes.addition.task import small_net
+    from deepprooflog.learn import Distort
+    from deepprooflog.recipes.addition import accuracy, consecutive, small_net, sum_goals
 
     print(ADDITION.strip())
     began = time.perf_counter()

@@ -11,10 +11,8 @@ import pytest
 from deepprooflog.data import whole as unpack
 from deepprooflog.data.digits import read_idx
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.domains import read_domains
 from deepprooflog.kg.data.reading import read_text, read_triples
 from deepprooflog.kg.data.rules import read_rules
-from deepprooflog.kg.data.triples import graph_of
 
 CAP = 1_000_000
 
@@ -29,10 +27,7 @@ def test_the_cap_is_what_the_pages_say() -> None:
     assert "512 MiB" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("read", [
-    read_text, read_triples, read_rules, read_idx,
-    lambda path: read_domains(graph_of([("a", "r", "b")]), path),
-])  # fmt: skip
+@pytest.mark.parametrize("read", [read_text, read_triples, read_rules, read_idx])
 def test_a_bomb_is_refused(read: object, tmp_path: Path) -> None:
     """A hundred times the cap, unpacked piece by piece and never whole."""
     path = tmp_path / "bomb.txt.gz"

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from deepprooflog.data.digits import read_idx
 from deepprooflog.errors import ProofLogError
-from deepprooflog.kg.data.domains import read_domains
+from deepprooflog.kg.data.domains import parse_domains
 from deepprooflog.kg.data.folder import read_graph
-from deepprooflog.kg.data.reading import SHIPPED, read_triples
+from deepprooflog.kg.data.reading import SHIPPED, read_text, read_triples
 from deepprooflog.kg.data.rule_remarks import unknown_relations
 from deepprooflog.kg.data.rules import read_rules
 from deepprooflog.kg.prove.program import program_of
@@ -66,7 +66,10 @@ def attack(rounds: Rounds) -> Tally:
             ("either.txt", TABLE, read_triples), ("either.txt", FACTS, read_triples),
             ("rules.txt", ARROWS, read_rules), ("rules.tsv", ANYBURL, read_rules),
             ("rules.pl", CLAUSES, read_rules), ("rules.txt", CLAUSES, read_rules),
-            ("domains.txt", f"people {names}\n".encode(), lambda p: read_domains(graph, p)),
+            (
+                "domains.txt", f"people {names}\n".encode(),
+                lambda p: parse_domains(graph, read_text(p), str(p)),
+            ),
             ("pictures.idx", PICTURES, lambda p: read_idx(p, 3)),
         ]  # fmt: skip
         split = next(folder.glob("valid.*"))

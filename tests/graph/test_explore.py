@@ -10,9 +10,11 @@ import pytest
 
 import deepprooflog as dpl
 from deepprooflog import Budget, Program, ProofLogError
+from deepprooflog.graph import explore
 from deepprooflog.graph.explore import RECURSION
 from deepprooflog.graph.goalgraph import goal_text as describe
 from deepprooflog.infer.method import Method
+from deepprooflog.logic.limits.watch import Watch
 from graph.exploring import edges, graph_of, open_goals
 from logic.stepping import goal_text
 
@@ -132,6 +134,15 @@ def test_max_seconds() -> None:
     assert graph.stopped == "max_seconds"
     assert len(graph.open) > 0
     assert time.monotonic() - begin < 30
+
+
+def test_low_memory_of_a_block_around_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limits nearest by may be of seconds alone; memory is short all the same."""
+    inner, inner.outer = Watch(Budget(max_seconds=600)), Watch(Budget(max_memory=10**9))
+    monkeypatch.setattr(explore, "current", lambda: inner)
+    assert graph_of(DIAMOND, "a").complete
+    inner.outer.low = True
+    assert graph_of(DIAMOND, "a").stopped == "max_memory"
 
 
 def test_a_guard_without_an_end_is_stopped() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.domains import Candidates, domain_of, parse_domains, read_domains
+from deepprooflog.kg.data.domains import Candidates, domain_of, parse_domains
 from deepprooflog.kg.data.triples import Graph, graph_of
 
 
@@ -17,10 +15,8 @@ def graph() -> Graph:
     return graph_of([("rome", "in", "italy"), ("bari", "in", "italy"), ("oslo", "in", "norway")])
 
 
-def test_a_file_of_domains(graph: Graph, tmp_path: Path) -> None:
-    path = tmp_path / "kinds.txt"
-    path.write_text("cities rome oslo\n\ncountries norway italy\n")
-    found = read_domains(graph, path)
+def test_a_file_of_domains(graph: Graph) -> None:
+    found = parse_domains(graph, "cities rome oslo\n\ncountries norway italy\n")
     assert {
         name: [graph.entity_text(int(e)) for e in members] for name, members in found.items()
     } == {"cities": ["rome", "oslo"], "countries": ["norway", "italy"]}

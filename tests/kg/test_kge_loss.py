@@ -61,7 +61,7 @@ def test_the_weights_of_negatives_are_no_path_for_gradients() -> None:
     adversarial_loss(model, side, 0.9).sum().backward()
     found = model.entity.grad
     h, r, t = TRIPLES.unbind(1)
-    scores = model.score_tails(h, r, side.negatives)
+    scores = model.score(h[:, None], r[:, None], side.negatives)
     weight = torch.softmax(0.9 * scores.detach(), 1)
     other = torch.log(torch.sigmoid(model.score(h, r, t)))
     other = other + (weight * torch.log(torch.sigmoid(-scores))).sum(1)

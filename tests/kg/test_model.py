@@ -15,6 +15,8 @@ from deepprooflog.cli import main
 from deepprooflog.errors import DataError, Notice
 from deepprooflog.kg.data.fact_changes import changed_graph
 from deepprooflog.kg.model import GraphModel
+from deepprooflog.kg.prove import conjunction, question
+from deepprooflog.syntax.reader import ReadTerm, read_term
 
 RULES = "gran(X, Z) :- parent(X, Y), parent(Y, Z).\n"
 PARENTS = [(f"p{i}", "parent", f"p{2 * i + k}") for i in range(1, 8) for k in (0, 1)]
@@ -46,6 +48,22 @@ def test_answers_agree_with_explanations(model: GraphModel) -> None:
     assert why.to_dict()["proofs"][0]["nodes"]
     with pytest.raises(DataError, match="is open"):
         model.explain("gran(X, p14)")
+
+
+@pytest.mark.parametrize("text", ["gran(p3, p14)", "parent(p1, p3), gran(p3, p14)"])
+def test_a_query_is_read_once(
+    model: GraphModel, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts: list[str] = []
+
+    def counted(text: str, **how: bool) -> ReadTerm:
+        texts.append(text)
+        return read_term(text, **how)  # type: ignore[arg-type]
+
+    for module in (conjunction, question):
+        monkeypatch.setattr(module, "read_term", counted)
+    model.explain(text)
+    assert texts == [text]
 
 
 def test_figures_are_typed(model: GraphModel) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from deepprooflog import ProofLogError
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.domains import parse_domains, read_domains
+from deepprooflog.kg.data.domains import parse_domains
 from deepprooflog.kg.data.folder import find_graph, read_graph
 from deepprooflog.kg.data.reading import parse_triples
 from deepprooflog.kg.data.triples import Graph, graph_of, numbered
@@ -221,7 +221,7 @@ def test_domains(data_dir: Path) -> None:
         assert (caught.value.file, caught.value.line) == ("d.txt", line)
     folder = data_dir / "kg" / "countries_s3"
     countries = read_graph(folder)
-    domains = read_domains(countries, folder / "domain2constants.txt")
+    domains = parse_domains(countries, (folder / "domain2constants.txt").read_text("utf-8"))
     assert {name: len(of) for name, of in domains.items()} == {
         "regions": 5, "subregions": 23, "countries": 243,
     }  # fmt: skip

@@ -20,7 +20,7 @@ from deepprooflog.logic.limits.watch import (
     GRACE,
     PRESERVED,
     current,
-    low_on_memory,
+    limit_reached,
     watched,
 )
 
@@ -79,13 +79,13 @@ def test_no_memory_at_all_is_the_same_error() -> None:
 def test_low_memory_is_told_before_it_is_gone() -> None:
     """Searches that can stop by themselves are told at four fifths of the limit."""
     kept: list[list[int]] = []
-    with watched(Budget(max_memory=150_000_000)):
-        while not low_on_memory():
+    with watched(Budget(max_memory=150_000_000)) as budget:
+        while limit_reached(budget, current(), 0, 0) is None:
             kept.extend([1, 2, 3] for _ in range(1000))
             time.sleep(0.001)  # however busy the machine is, the watchdog has its turn
         used = len(kept)
     assert used > 100_000
-    assert not low_on_memory()
+    assert limit_reached(budget, current(), 0, 0) is None
 
 
 def test_nothing_arrives_after_the_block() -> None:

@@ -16,9 +16,7 @@ from deepprooflog.cli.arguments import (
 )
 from deepprooflog.data.whole import write_whole
 from deepprooflog.errors import Inexact
-
-# But for text, each is a method `to_…` of proofs.
-FORMATS = ("text", "json", "html", "svg", "latex", "mermaid")
+from deepprooflog.proof.tree import FORMATS
 
 EXAMPLE = """\
   dprl prove two_ways.pl 's(a)'

@@ -47,38 +47,33 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the table."""
     from deepprooflog.kg.readings.rule_table import RuleTable
 
-    rows = _sorted(_table(arguments), arguments.sort)[: arguments.top]
+    table = RuleTable(tuple(_sorted(_table(arguments), arguments.sort)[: arguments.top]))
     if arguments.save is not None:
-        RuleTable(tuple(rows)).table().save(arguments.save)
+        table.table().save(arguments.save)
     form = "json" if arguments.json else arguments.format or "text"
     if form == "json":
-        report.emit_json({"rules": [row.to_dict() for row in rows]})
+        report.emit_json(table.to_dict())
     elif form == "csv":
-        print(_csv(rows), end="")
+        print(_csv(table), end="")
     else:
-        print(_text(rows))
+        print(_text(table))
     return 0
 
 
 def _table(arguments: argparse.Namespace) -> RuleTable:
-    """The table of a graph's run, or of one over ground rules; refused where rules are not used."""
-    from deepprooflog.kg.ground import model as grounded
-    from deepprooflog.kg.model import TASK
-    from deepprooflog.kg.opening import open_graph_model
+    """The table of a run, refused where rules are not used."""
     from deepprooflog.learn.run.folder import open_run
+    from deepprooflog.recipes.tasks import run_kind
 
     run = open_run(Path(arguments.run_folder))
-    task = run.config()["task"]
-    if task == grounded.TASK:
-        return grounded.open_grounded(
-            run, device=arguments.device, data=arguments.data
-        ).rule_table()
-    if task != TASK:
+    rules = run_kind(run).rules
+    if rules is None:
         raise DataError(
-            f"a run of the task {task} has no rules over a graph", file=str(run.path),
+            f"a run of the task {run.config()['task']} has no rules over a graph",
+            file=str(run.path),
             hint="dprl rules shows those of a run of kg, family-sbr or another recipe of a graph",
-        )  # fmt: skip
-    return open_graph_model(run, device=arguments.device, data=arguments.data).rule_table()
+        )
+    return rules(run, device=arguments.device, data=arguments.data)
 
 
 def _sorted(rows: Sequence[RuleRow], by: str | None) -> Sequence[RuleRow]:

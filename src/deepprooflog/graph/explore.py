@@ -23,7 +23,7 @@ from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
 from deepprooflog.logic.limits.counts import counts_here
 from deepprooflog.logic.limits.gc_pause import gc_paused
-from deepprooflog.logic.limits.watch import current
+from deepprooflog.logic.limits.watch import current, limit_reached
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import successors
 from deepprooflog.syntax.terms import Term, Var, variables
@@ -165,15 +165,7 @@ class Exploration:
     def _limit(self) -> str | None:
         if self.counts is not None and self.queue:
             self.counts.update(goals=len(self.goals), depth=self.depth[self.queue[0]])
-        limit = self.budget.max_goals
-        if limit is not None and len(self.goals) > limit:
-            return "max_goals"
-        limit = self.budget.max_atoms
-        if limit is not None and self.atoms > limit:
-            return "max_atoms"
-        if self.budget.late:
-            return "max_seconds"
-        return "max_memory" if self.watch is not None and self.watch.low else None
+        return limit_reached(self.budget, self.watch, len(self.goals), self.atoms)
 
     def _expand(self, node: int) -> bool:
         """Add the edges out of a node; True when the derivation above it can repeat for ever."""

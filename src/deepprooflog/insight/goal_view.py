@@ -129,4 +129,4 @@ def _nodes(graph: GoalGraph, count: int) -> tuple[GoalNode, ...]:
 
 def _clause(graph: GoalGraph, edge: int) -> str:
     goal = graph.goals[int(graph.source[edge])]
-    return step_reason(goal.atoms[0], graph.choices[edge], graph.program)
+    return step_reason(goal.leftmost, graph.choices[edge], graph.program)

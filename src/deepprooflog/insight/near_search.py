@@ -176,7 +176,7 @@ class NearSearch:
         goal, weighs = self.goals[node], self.rules.weighs
         left = self.left[node][0] if self.left[node] else 0
         found: list[Step] = []
-        if goal.answer and self._wide_open(goal.atoms[0]):
+        if goal.answer and self._wide_open(goal.leftmost):
             self.stopped = "open calls"
             return found
         try:
@@ -215,7 +215,7 @@ class NearSearch:
     def _pass_over(self, node: int, steps: list[Step]) -> None:
         """Offer the goal with its leftmost atom assumed, or passed over where it is a test."""
         goal = self.goals[node]
-        atom = goal.atoms[0]
+        atom = goal.leftmost
         functor = functor_of(atom)
         if functor is None:
             return

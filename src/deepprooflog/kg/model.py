@@ -42,11 +42,11 @@ from deepprooflog.kg.model_html import model_html
 from deepprooflog.kg.prove.answers import Answer, Answers, answer, from_rdf, scored
 from deepprooflog.kg.prove.build import with_graph
 from deepprooflog.kg.prove.compare import Comparison, compare_answers
-from deepprooflog.kg.prove.conjunction import is_conjunction, read_conjunction
+from deepprooflog.kg.prove.conjunction import ConjunctiveQuestion, read_query
 from deepprooflog.kg.prove.conjunctive_answers import answer_conjunction
 from deepprooflog.kg.prove.graph_steps import triple_steps
 from deepprooflog.kg.prove.prover import Prover
-from deepprooflog.kg.prove.question import read_question
+from deepprooflog.kg.prove.question import TripleQuestion, read_question
 from deepprooflog.kg.prove.support import FactSupport, supported_by
 from deepprooflog.kg.prove.theory import Theory
 from deepprooflog.kg.prove.why_not import why_not_triple
@@ -129,10 +129,29 @@ class GraphModel:
         what was left open beside it.
         """
         self._check_budget(max_goals)
-        if is_conjunction(text):
-            return self._conjunction(text, top, proofs, new, max_goals)
-        question = read_question(self.graph, text)
-        if self.walks is not None:
+        return self._answers(read_query(self.graph, text), top, proofs, new, max_goals)
+
+    def _answers(
+        self,
+        question: TripleQuestion | ConjunctiveQuestion,
+        top: int,
+        proofs: int,
+        new: bool,
+        max_goals: int | None,
+    ) -> Answers:
+        if isinstance(question, ConjunctiveQuestion):
+            if self.walks is not None:
+                raise DataError(
+                    "walks answer one triple at a time: the probability of an answer is its share "
+                    "of one list, and shares of several lists do not multiply to that of a "
+                    "conjunction",
+                    hint="ask for each atom by itself, or a run with rules (dprl train kg)",
+                )
+            found = answer_conjunction(
+                self.prover, self.graph, question, top=top, proofs=proofs, new=new,
+                max_goals=max_goals,
+            )  # fmt: skip
+        elif self.walks is not None:
             found = self.walks.answer(question, top=top, proofs=proofs, new=new)
         else:
             found = answer(
@@ -141,31 +160,17 @@ class GraphModel:
             )  # fmt: skip
         return found if self.graph.rdf is None else from_rdf(found, self.graph.rdf)
 
-    def _conjunction(
-        self, text: str, top: int, proofs: int, new: bool, max_goals: int | None
-    ) -> Answers:
-        if self.walks is not None:
-            raise DataError(
-                "walks answer one triple at a time: the probability of an answer is its share of "
-                "one list, and shares of several lists do not multiply to that of a conjunction",
-                hint="ask for each atom by itself, or a run with rules (dprl train kg)",
-            )
-        question = read_conjunction(self.graph, text)
-        found = answer_conjunction(
-            self.prover, self.graph, question, top=top, proofs=proofs, new=new, max_goals=max_goals
-        )
-        return found if self.graph.rdf is None else from_rdf(found, self.graph.rdf)
-
     def is_open(self, text: str) -> bool:
         """Whether a query has variables to be found."""
-        read = read_conjunction if is_conjunction(text) else read_question
-        return read(self.graph, text).is_open
+        return read_query(self.graph, text).is_open
 
     def explain(self, text: str, proofs: int = 3, *, max_goals: int | None = None) -> Answer:
         """How probable a triple is, or a conjunction of them, and the proofs behind it."""
-        if self.is_open(text):
+        self._check_budget(max_goals)
+        question = read_query(self.graph, text)
+        if question.is_open:
             raise DataError(f"{text} is open", hint=f"query({text!r})")
-        return self.query(text, 1, proofs=proofs, max_goals=max_goals)[0]
+        return self._answers(question, 1, proofs, False, max_goals)[0]
 
     def bounds(self, text: str, max_goals: int) -> tuple[float, float]:
         """Between which two numbers the probability of a ground query lies.

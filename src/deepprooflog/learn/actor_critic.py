@@ -113,14 +113,3 @@ def actor_critic(
 ) -> list[IterationReport]:
     """Train a policy by actor-critic."""
     return train(actor_critic_learner(environment, policy, settings), queries, callback)
-
-
-def episodic_reinforce(
-    environment: Environment,
-    policy: Policy,
-    queries: QuerySource,
-    settings: EpisodicReinforce | None = None,
-    callback: Callable[[IterationReport], object] | None = None,
-) -> list[IterationReport]:
-    """Train a policy by REINFORCE."""
-    return train(reinforce_learner(environment, policy, settings), queries, callback)

@@ -29,17 +29,13 @@ def bindings_text(query: Query, program: Program) -> dict[str, str]:
     }
 
 
-def answers_text(
-    query: Query, program: Program, weights: Mapping[tuple[Term, ...], float]
-) -> dict[str, float]:
-    """Answers as text with their probabilities, most probable first; `weights` are logarithms."""
-    return {text: probability(log) for text, log in log_answers(query, program, weights).items()}
-
-
 def log_answers(
     query: Query, program: Program, weights: Mapping[tuple[Term, ...], float]
 ) -> dict[str, float]:
-    """Answers as text with the logarithms of their probabilities, most probable first."""
+    """Answers as text with the logarithms of their probabilities, most probable first.
+
+    `weights` are logarithms.
+    """
     found = {answer_text(query, program, a): log for a, log in weights.items()}
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 

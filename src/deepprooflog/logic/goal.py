@@ -216,7 +216,7 @@ def enter_goal(goal: Goal) -> tuple[Term, Frame]:
     themselves.
     """
     frame: Frame = [None] * goal.size
-    atom = instantiate(goal.atoms[0], frame)
+    atom = instantiate(goal.leftmost, frame)
     for i, value in enumerate(frame):
         if value is None:
             frame[i] = canonical_var(i)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from deepprooflog.errors import ProofLogError
 from deepprooflog.infer.answers.predict import AnswerWay, Likely
@@ -12,14 +13,16 @@ from deepprooflog.logic.answers import answer_text, bindings_text, probability
 from deepprooflog.logic.builtins.registry import GUARDS
 from deepprooflog.logic.choice import Choice, WeightSource
 from deepprooflog.logic.clause import Bernoulli, Clause, Neural, clause_text
-from deepprooflog.logic.goal import Interner
+from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.logic.resolve import resolvents, start, successors
+from deepprooflog.logic.resolve import Step, resolvents, start, successors
 from deepprooflog.logic.unify import Trail, undo
 from deepprooflog.proof.tree import Node, NodeKind, Proof
 from deepprooflog.syntax.terms import Term, Var, functor_of, variables
 from deepprooflog.syntax.writer import Names, write_term
+
+Wanted = TypeVar("Wanted")
 
 
 @dataclass(frozen=True)
@@ -104,18 +107,44 @@ def untake(
 
 def replays(program: Program, query: Query, choices: Sequence[Choice]) -> bool:
     """True when the choices, taken through `successors`, lead from the query to True."""
+    followed, end = _followed(program, query, choices, lambda step, one: step.choice == one)
+    return len(followed) == len(choices) and end.is_true
+
+
+def retraced(
+    program: Program,
+    query: Query,
+    wanted: Sequence[Wanted],
+    same: Callable[[Step, Wanted], bool],
+    hint: str,
+) -> list[Choice]:
+    """The choices of a derivation that an engine gave in its own terms; an error where one is none.
+
+    `same` says whether a step is the wanted one, `hint` what to try where no step is.
+    """
+    choices, end = _followed(program, query, wanted, same)
+    if len(choices) < len(wanted):
+        text = ", ".join(write_term(atom) for atom in end.atoms)
+        raise ProofLogError(
+            f"{text} has no such step in the program: the proof does not replay", hint=hint
+        )
+    return choices
+
+
+def _followed(
+    program: Program, query: Query, wanted: Sequence[Wanted], same: Callable[[Step, Wanted], bool]
+) -> tuple[list[Choice], Goal]:
+    """The choices as far as there are such steps by `successors`, and the goal they end at."""
     interner = Interner()
-    goal = start(query.atoms, interner)
-    for choice in choices:
-        if goal.is_true:
-            return False
-        for step in successors(program, goal, interner):
-            if step.choice == choice:
-                goal = step.goal
-                break
-        else:
-            return False
-    return goal.is_true
+    goal, choices = start(query.atoms, interner), list[Choice]()
+    for one in wanted:
+        steps = () if goal.is_true else successors(program, goal, interner)
+        step = next((step for step in steps if same(step, one)), None)
+        if step is None:
+            break
+        choices.append(step.choice)
+        goal = step.goal
+    return choices, goal
 
 
 def step_kind(atom: Term, choice: Choice) -> NodeKind:

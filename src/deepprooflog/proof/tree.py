@@ -24,6 +24,9 @@ NodeKind = Literal[
 ]  # fmt: skip
 KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
 
+FORMATS = ("text", "json", "html", "svg", "latex", "mermaid")
+"""What `dprl prove` writes: but for text, each is a method `to_…` of a proof."""
+
 # Networks return float32, whose rounding may carry a certain step a little above probability 1.
 _LOG_ONE = 1e-3
 

@@ -18,6 +18,7 @@ from deepprooflog.kg.learn.options import GraphOptions
 from deepprooflog.kg.model import TASK
 from deepprooflog.kg.opening import open_graph_model
 from deepprooflog.kg.prove.answers import Answer, Answers
+from deepprooflog.kg.readings.rule_table import RuleTable
 from deepprooflog.learn.run.folder import RunFolder, open_run
 from deepprooflog.logic.program import Program
 from deepprooflog.proof.tree import Proof
@@ -98,6 +99,9 @@ class TaskKind:
     query: Callable[[RunFolder, QueryOptions], QueryResult]
     explain: Callable[[RunFolder, QueryOptions], Answers]
     open: Callable[[RunFolder], Any]
+    rules: Callable[..., RuleTable] | None = (
+        None  # of a run, on a device and data; None: it has none
+    )
 
 
 def task_kind(name: object, file: str) -> TaskKind:
@@ -211,10 +215,11 @@ TASKS: Mapping[str, TaskKind] = {
     ),
     TASK: TaskKind(
         GraphOptions, graph.train, graph.evaluate, graph.summary, graph.query, graph.explain,
-        open_graph_model,
+        open_graph_model, lambda run, **where: open_graph_model(run, **where).rule_table(),
     ),
     grounded.TASK: TaskKind(
         GroundedOptions, grounded_run.train, grounded_run.evaluate, grounded_run.summary,
         grounded_run.query, grounded_run.explain, grounded.open_grounded,
+        lambda run, **where: grounded.open_grounded(run, **where).rule_table(),
     ),
 }  # fmt: skip

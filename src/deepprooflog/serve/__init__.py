@@ -6,3 +6,8 @@
 The process that serves loads no model and asks no query: worker processes do, and one that does
 not stop when its time is up is killed and replaced.
 """
+
+from deepprooflog.serve.service import Service
+from deepprooflog.serve.source import find_source
+
+__all__ = ["Service", "find_source"]

@@ -45,11 +45,6 @@ _Body: TypeAlias = tuple[Term, Term, Term]
 _Steps: TypeAlias = Generator[_Body, Term, Term]
 
 
-def is_rule(term: Term) -> bool:
-    """True for a grammar rule, `H --> B`."""
-    return type(term) is Struct and term.functor is ARROW
-
-
 def translate(rule: Term) -> Term:
     """The clause that a grammar rule stands for.
 

@@ -14,7 +14,7 @@ from deepprooflog.kg.data.triple_set import Side
 from deepprooflog.kg.data.triples import graph_of
 from deepprooflog.kg.walk.best import best_walks
 from deepprooflog.kg.walk.options import WalkOptions
-from deepprooflog.kg.walk.proofs import walk_proofs, walk_text
+from deepprooflog.kg.walk.proofs import walk_proofs
 from kg.walk.small import RELATIONS, Facts, drawn, facts, facts_of, model_of, walk_options
 
 
@@ -52,9 +52,8 @@ def test_walks_are_proofs(side: Side, heads: int) -> None:
     found = best_walks(model, facts, start, number, end, 50, leave_out=True)
     expected = [proof.log_weight for proof in found]
     assert [proof.log_prob for proof in proofs] == pytest.approx(expected)
-    texts = {walk_text(model, graph, start, proof.walks[0]) for proof in found}
-    both = ["p(ann,bob)", "q(bob,cy)"]
-    assert texts == {", ".join(both if side == "tail" else both[::-1]), "no walk"}
+    ways = {tuple(hop.entity for hop in proof.walks[0].hops) for proof in found}
+    assert ways == {(1, end), ()}
     assert all("q(ann,cy)" not in str(proof).splitlines()[1:] for proof in proofs)
     used = [str(proof) for proof in proofs if "fact(p,ann,bob)" in str(proof)]
     assert used and all("fact(q,bob,cy)" in text for text in used)

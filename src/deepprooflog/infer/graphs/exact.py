@@ -26,6 +26,7 @@ from deepprooflog.infer.cycles.wide import Floats, normal, over, times, to_float
 from deepprooflog.infer.graphs.semiring import divergent
 from deepprooflog.infer.graphs.values import Component, component
 from deepprooflog.score.fixed import Slack, unknown_slack
+from deepprooflog.score.segments import segment_logsumexp
 
 
 @dataclass(frozen=True)
@@ -181,18 +182,6 @@ def refuse_second_derivatives() -> None:
         raise ModelError(
             "log p_success has first derivatives only", hint="leave out create_graph=True"
         )
-
-
-def segment_logsumexp(
-    items: Float[Tensor, "items batch"], segment: Tensor, segments: int
-) -> Float[Tensor, "segments batch"]:
-    """log Σ exp over the items of each segment; −inf for an empty one."""
-    shape = (segments, items.shape[1])
-    index = segment.unsqueeze(1).expand_as(items)
-    top = items.new_full(shape, -torch.inf).scatter_reduce(0, index, items, "amax")
-    top = torch.where(top == -torch.inf, torch.zeros_like(top), top)
-    total = items.new_zeros(shape).index_add_(0, segment, torch.exp(items - top[segment]))
-    return torch.log(total) + top
 
 
 def _solve_cycle(

@@ -31,7 +31,7 @@ from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
 from deepprooflog.logic.limits.counts import counts_here
 from deepprooflog.logic.limits.gc_pause import gc_paused
-from deepprooflog.logic.limits.watch import current
+from deepprooflog.logic.limits.watch import current, limit_reached
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.resolve import Step, successors
 from deepprooflog.syntax.terms import Struct, Term, Var, canonical_var, functor_of, variables
@@ -159,15 +159,7 @@ class Tabulation:
     def _limit(self) -> str | None:
         if self.counts is not None:
             self.counts.update(calls=len(self.tables), items=len(self.items))
-        limit = self.budget.max_goals
-        if limit is not None and len(self.items) > limit:
-            return "max_goals"
-        limit = self.budget.max_atoms
-        if limit is not None and self.atoms > limit:
-            return "max_atoms"
-        if self.budget.late:
-            return "max_seconds"
-        return "max_memory" if self.watch is not None and self.watch.low else None
+        return limit_reached(self.budget, self.watch, len(self.items), self.atoms)
 
     def _steps(self, goal: Goal) -> Iterator[Step]:
         """The steps out of a goal, while the budget lasts: a builtin may have no last solution."""

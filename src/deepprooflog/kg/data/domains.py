@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Bool, Int64
 
 from deepprooflog.errors import DataError
-from deepprooflog.kg.data.reading import name_term, read_text
+from deepprooflog.kg.data.reading import name_term
 from deepprooflog.kg.data.triple_set import Side, column
 from deepprooflog.kg.data.triples import SIDES, Graph, did_you_mean
 from deepprooflog.syntax.writer import write_term
@@ -51,11 +50,6 @@ def domain_of(
             hint=did_you_mean(name, domains) or f"domains: {', '.join(domains)}",
         )  # fmt: skip
     return domains[name]
-
-
-def read_domains(graph: Graph, path: str | Path) -> dict[str, Int64[np.ndarray, " domain"]]:
-    """The domains of a file, each as the numbers of its members."""
-    return parse_domains(graph, read_text(Path(path)), str(path))
 
 
 def parse_domains(

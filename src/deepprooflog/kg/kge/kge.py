@@ -140,24 +140,6 @@ class Kge(TripleModel):
         ]
         return torch.cat(parts).reshape(h.shape)
 
-    def score_tails(
-        self,
-        head: Int[Tensor, " b"],
-        relation: Int[Tensor, " b"],
-        candidates: Int[Tensor, "b n"],
-    ) -> Float[Tensor, "b n"]:
-        """Candidate tails of each (h, r, ?)."""
-        return self._candidates(self.ask_tail(head, relation), candidates)
-
-    def score_heads(
-        self,
-        relation: Int[Tensor, " b"],
-        tail: Int[Tensor, " b"],
-        candidates: Int[Tensor, "b n"],
-    ) -> Float[Tensor, "b n"]:
-        """Candidate heads of each (?, r, t)."""
-        return self._candidates(self.ask_head(relation, tail), candidates)
-
     def all_tails(
         self, head: Int[Tensor, " b"], relation: Int[Tensor, " b"]
     ) -> Float[Tensor, "b entities"]:
@@ -169,16 +151,6 @@ class Kge(TripleModel):
     ) -> Float[Tensor, "b entities"]:
         """Every entity as the head of each (?, r, t)."""
         return self._everyone(self.ask_head(relation, tail))
-
-    def _candidates(
-        self, query: Float[Tensor, "b width"], candidates: Int[Tensor, "b n"]
-    ) -> Float[Tensor, "b n"]:
-        size = self._at_once(candidates.shape[1])
-        parts = [
-            self.match(q[:, None], rows(self.entity, c))[:, 0]
-            for q, c in zip(chunks(query, size), chunks(candidates, size), strict=True)
-        ]
-        return torch.cat(parts)
 
     def _everyone(self, query: Float[Tensor, "b width"]) -> Float[Tensor, "b entities"]:
         entity = self.entity[None]

@@ -13,9 +13,10 @@ import numpy as np
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triples import Graph, binary_atom
+from deepprooflog.kg.prove.question import TripleQuestion, read_question
 from deepprooflog.logic.body import conjuncts
 from deepprooflog.relational.guards import GUARDS
-from deepprooflog.syntax.reader import read_term
+from deepprooflog.syntax.reader import ReadTerm, read_term
 from deepprooflog.syntax.terms import Functor, Struct, Term, Var, deref, variables
 from deepprooflog.syntax.writer import write_term
 
@@ -41,24 +42,31 @@ class ConjunctiveQuestion:
         return tuple(dict.fromkeys(a.functor for a in self.atoms if a.functor in GUARDS))
 
 
-def is_conjunction(text: str) -> bool:
-    """Whether a query has several atoms.
+def read_query(graph: Graph, text: str) -> TripleQuestion | ConjunctiveQuestion:
+    """A query as text: of one triple, or of several atoms.
 
-    >>> is_conjunction("knows(X, bob)"), is_conjunction("knows(X, Y), X \\= Y")
-    (False, True)
+    >>> from deepprooflog.kg.data.triples import graph_of
+    >>> graph = graph_of([("ann", "knows", "bob")])
+    >>> for text in ("knows(X, bob)", "knows(X, Y), X \\\\= Y"):
+    ...     print(type(read_query(graph, text)).__name__)
+    TripleQuestion
+    ConjunctiveQuestion
     """
-    return len(conjuncts(read_term(text, end_optional=True).term)) > 1
+    read = read_term(text, end_optional=True)
+    if len(conjuncts(read.term)) > 1:
+        return read_conjunction(graph, text, read)
+    return read_question(graph, text, read)
 
 
-def read_conjunction(graph: Graph, text: str) -> ConjunctiveQuestion:
-    """A conjunction as text, its relations and entities looked up.
+def read_conjunction(graph: Graph, text: str, read: ReadTerm | None = None) -> ConjunctiveQuestion:
+    """A conjunction as text, or as `read` from it, its relations and entities looked up.
 
     >>> from deepprooflog.kg.data.triples import graph_of
     >>> graph = graph_of([("ann", "knows", "bob"), ("bob", "knows", "cy")])
     >>> read_conjunction(graph, "knows(X, Y), knows(Y, _)").variables.keys()
     dict_keys(['X', 'Y', '_'])
     """
-    read = read_term(text, end_optional=True)
+    read = read or read_term(text, end_optional=True)
     atoms = tuple(_atom(graph, deref(term)) for term in conjuncts(read.term))
     names = {deref(variable): name for name, variable in read.variables.items()}
     bound: set[Var] = set()

@@ -16,21 +16,17 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from deepprooflog.errors import ProofLogError
 from deepprooflog.kg.belief.believe import BELIEVE
 from deepprooflog.logic.choice import Choice
-from deepprooflog.logic.goal import Goal, Interner
 from deepprooflog.logic.index import Entries
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.logic.resolve import start, successors
-from deepprooflog.proof.build import Derivation, build_proof
+from deepprooflog.proof.build import Derivation, build_proof, retraced
 from deepprooflog.proof.tree import Proof
 from deepprooflog.relational.best_paths import BestPath, PathSearch
 from deepprooflog.relational.database import Database
 from deepprooflog.relational.layers import Layers
 from deepprooflog.relational.rules import is_fact
-from deepprooflog.syntax.writer import write_term
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +114,10 @@ def _proof(
     for depth, step in enumerate(path.steps):
         target = layers.steps[depth].target[step : step + 1]
         goals += database.decode(layers.goals[depth + 1].select(target))
-    choices = _replayed(program, query, goals)
+    choices = retraced(
+        program, query, goals, lambda step, goal: step.goal == goal,
+        "give the prover the program that its database was made of",
+    )  # fmt: skip
     proof = build_proof(program, query, Derivation(choices, path.log_weights))
     nodes = tuple(
         replace(node, kind="belief") if _is_belief(choice) else node
@@ -129,22 +128,3 @@ def _proof(
 
 def _is_belief(choice: Choice) -> bool:
     return choice.clause is not None and choice.clause.functor is BELIEVE
-
-
-def _replayed(program: Program, query: Query, goals: Sequence[Goal]) -> list[Choice]:
-    """The choices that lead from the query through these goals."""
-    interner = Interner()
-    goal, choices = start(query.atoms, interner), []
-    for wanted in goals:
-        for step in successors(program, goal, interner):
-            if step.goal == wanted:
-                break
-        else:
-            text = ", ".join(write_term(atom) for atom in goal.atoms)
-            raise ProofLogError(
-                f"{text} has no such step in the program: the proof does not replay",
-                hint="give the prover the program that its database was made of",
-            )
-        choices.append(step.choice)
-        goal = step.goal
-    return choices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deepprooflog.kg.data.triples import Graph
-from deepprooflog.syntax.reader import read_term
+from deepprooflog.syntax.reader import ReadTerm, read_term
 from deepprooflog.syntax.terms import Functor, Struct, Term, Var, args_of, deref
 
 _MINUS = Functor("-", 2)
@@ -27,14 +27,14 @@ class TripleQuestion:
         return self.head is None or self.tail is None
 
 
-def read_question(graph: Graph, text: str) -> TripleQuestion:
-    """A query as text.
+def read_question(graph: Graph, text: str, read: ReadTerm | None = None) -> TripleQuestion:
+    """A query as text, or as it was `read` from the text.
 
     >>> from deepprooflog.kg.data.triples import graph_of
     >>> read_question(graph_of([("ann", "knows", "bob")]), "knows(Who, bob)").names
     ('Who', None)
     """
-    read = read_term(text, end_optional=True)
+    read = read or read_term(text, end_optional=True)
     head, relation, tail = graph.pattern(read.term)
     called = {deref(variable): name for name, variable in read.variables.items()}
     ends = [deref(end) for end in args_of(_last(read.term))]

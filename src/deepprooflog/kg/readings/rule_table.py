@@ -41,10 +41,14 @@ class RuleTable(Sequence[RuleRow]):
     def __repr__(self) -> str:
         return f"RuleTable({plural(len(self), 'rule')})"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python, as `dprl rules --json` prints it."""
+        return {"rules": [row.to_dict() for row in self.rows]}
+
     def table(self) -> ResultTable:
         """The rows by the names of their columns."""
         names = tuple(field.name for field in fields(RuleRow))
-        return ResultTable(names, tuple(row.to_dict() for row in self.rows))
+        return ResultTable(names, tuple(self.to_dict()["rules"]))
 
     def to_frame(self) -> Any:
         """The table as a `pandas.DataFrame`, a row for each rule."""

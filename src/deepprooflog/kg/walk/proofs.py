@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Int64
 
-from deepprooflog.errors import ProofLogError
 from deepprooflog.kg.data.triple_set import Side
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.walk.best import Walk, WalkProof, best_walks
@@ -28,16 +27,13 @@ from deepprooflog.kg.walk.program import (
     turn_clause,
     walk_program,
 )
-from deepprooflog.logic.choice import Choice
 from deepprooflog.logic.clause import Clause
-from deepprooflog.logic.goal import Interner
 from deepprooflog.logic.program import Program
 from deepprooflog.logic.query import Query
-from deepprooflog.logic.resolve import start, successors
-from deepprooflog.proof.build import Derivation, build_proof
+from deepprooflog.logic.resolve import Step
+from deepprooflog.proof.build import Derivation, build_proof, retraced
 from deepprooflog.proof.tree import Proof
 from deepprooflog.syntax.terms import Atom, Functor, Struct, canonical_var
-from deepprooflog.syntax.writer import write_term
 
 
 def walk_proofs(
@@ -71,20 +67,6 @@ def walk_proofs(
     return [_proof(program, Query((atom,)), model, graph, head, tail, one) for one in found]
 
 
-def walk_text(model: WalkModel, graph: Graph, head: int, walk: Walk) -> str:
-    """The facts along a walk, those walked backwards too, as a program writes them."""
-    if walk.leaps:
-        return "no walk"
-    atoms = [atom for _, _, atom in _steps(model, graph, head, walk) if atom is not None]
-    return ", ".join(write_term(_as_triple(atom)) for atom in atoms) or "stays"
-
-
-def _as_triple(atom: Struct) -> Struct:
-    name = atom.args[0]
-    assert isinstance(name, Atom)
-    return Struct(Functor(name.name, 2), atom.args[1:], True)
-
-
 def _steps(
     model: WalkModel, graph: Graph, head: int, walk: Walk
 ) -> Iterator[tuple[str | None, bool, Struct | None]]:
@@ -113,7 +95,10 @@ def _proof(
     if model.options.suits:
         answer = Struct(SUITS, (ANSWER, canonical_var(0), canonical_var(1)))
         used.append((Clause(answer, (), 2), proof.log_suit))
-    choices = _replay(program, query, [clause for clause, _ in used])
+    choices = retraced(
+        program, query, [clause for clause, _ in used], _by_clause,
+        "give the program of the graph that the walks were found in",
+    )  # fmt: skip
     return build_proof(program, query, Derivation(choices, [weight for _, weight in used]))
 
 
@@ -139,21 +124,6 @@ def _clauses(
     yield end_clause(options.hops, state), 0.0
 
 
-def _replay(program: Program, query: Query, clauses: Sequence[Clause]) -> list[Choice]:
-    """The choices of these clauses, one after the other."""
-    interner = Interner()
-    goal, choices = start(query.atoms, interner), []
-    for wanted in clauses:
-        for step in successors(program, goal, interner):
-            clause = step.choice.clause
-            if clause is not None and clause.head == wanted.head and clause.body == wanted.body:
-                break
-        else:
-            text = ", ".join(write_term(atom) for atom in goal.atoms)
-            raise ProofLogError(
-                f"{text} has no such step in the program: the walk does not replay",
-                hint="give the program of the graph that the walks were found in",
-            )
-        choices.append(step.choice)
-        goal = step.goal
-    return choices
+def _by_clause(step: Step, wanted: Clause) -> bool:
+    clause = step.choice.clause
+    return clause is not None and clause.head == wanted.head and clause.body == wanted.body

@@ -170,14 +170,23 @@ def current() -> Watch | None:
     return _watchdog.of(threading.get_ident())
 
 
-def low_on_memory() -> bool:
-    """True when the work of this thread has nearly used up its `max_memory`."""
-    watch = current()
+def limit_reached(budget: Budget, watch: Watch | None, goals: int, atoms: int) -> str | None:
+    """The limit at which a search that can stop by itself does, or None.
+
+    `watch` is the innermost block that it is in: where that or a block around it has nearly used up
+    its `max_memory`, what was found can still be evaluated.
+    """
+    if budget.max_goals is not None and goals > budget.max_goals:
+        return "max_goals"
+    if budget.max_atoms is not None and atoms > budget.max_atoms:
+        return "max_atoms"
+    if budget.late:
+        return "max_seconds"
     while watch is not None:
         if watch.low:
-            return True
+            return "max_memory"
         watch = watch.outer
-    return False
+    return None
 
 
 class _Watchdog:
