@@ -68,12 +68,13 @@ def rules_for(graph: Graph, arguments: argparse.Namespace) -> Rules:
     if arguments.rules:
         rules, done = read_rules(arguments.rules), "read"
     else:
-        names = ("seconds", "most", "min_support")
-        given = {name: getattr(arguments, name) for name in names}
+        given = {name: getattr(arguments, name) for name in ("most", "min_support")}
         kept = {key: value for key, value in given.items() if value is not None}
-        rules, done = dpl.kg.mine(graph, **kept), "mine"
+        rules, done = dpl.kg.mine(graph, seconds=arguments.seconds, **kept), "mine"
     seconds = time.process_time() - began
     print(f"{graph.name}: {len(rules):,} rules, {seconds:.0f} s to {done}", flush=True)
+    for notice in rules.notices:
+        print(notice, flush=True)
     return rules
 
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from deepprooflog.cli import main
 from deepprooflog.kg.data.folder import find_graph
 from deepprooflog.learn.run import checkpoint
+from made_once import made_once
 from recipes.process_worker import EPISODES, UPDATES, gradients, questions, updated
 
 WORKER = Path(__file__).with_name("process_worker.py")
@@ -46,6 +47,7 @@ GROUNDED = {
     "evaluation.validation_size": 6, "evaluation.test_size": 20, "threads": 1, "device": "cpu",
 }  # fmt: skip
 CLOCKS = {"seconds", "steps_per_second", "rollout_steps_per_second"}
+FROM_ALL = {"belief.shift": False}  # the policy is learned alike; what is chosen after it is not
 ALL_TAILS = {
     "data": "village", "learner": "none", "prior": "complex", "prior.dimension": 4,
     "prior.steps": 8, "prior.batch": 51, "evaluation.validation_size": 6,
@@ -81,7 +83,10 @@ def torchrun(
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same runs by one process and, with `two_` before their names, by two."""
     pytest.importorskip("sklearn", reason="scikit-learn brings the 8 × 8 digits")
-    folder = tmp_path_factory.mktemp("processes")
+    return made_once(tmp_path_factory, "processes", trained)
+
+
+def trained(folder: Path) -> None:
     (folder / "grounded.toml").write_text('task = "groundings"\n')
     given = {
         "exact": ("kg", KG), "sums": ("digits-addition", SUMS), "walks": ("walks", WALKS),
@@ -102,7 +107,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     })  # fmt: skip
     assert done.returncode == 0, done.stderr
     (folder / "printed").write_text(done.stdout)
-    return folder
 
 
 def same_figures(left: Any, right: Any, most: float = 1e-6) -> bool:
@@ -246,7 +250,7 @@ def test_model_and_prover_inside_distributed_data_parallel(runs: Path) -> None:
 def killed(runs: Path, folder: Path, options: Mapping[str, object], step: int) -> Path:
     """A run of two processes, the second of which is killed at a step, with its message."""
     out = folder / "run"
-    given = {**KG, **options, "prior.from_run": runs / "exact"}
+    given = {**KG, **options, **FROM_ALL, "prior.from_run": runs / "exact"}
     done = torchrun(folder, {"commands": [words("kg", given, out)], "kill": step})
     assert done.returncode != 0
     assert "another process of this run has ended" in done.stderr or "terminated" in done.stderr
@@ -283,7 +287,7 @@ def test_rollouts_of_a_killed_run_go_on(runs: Path, tmp_path: Path) -> None:
 def test_no_space_left_ends_all_processes(runs: Path, tmp_path: Path) -> None:
     """One says what is full and where, the other that it is not heard of; the run goes on."""
     out = tmp_path / "run"
-    given = {**KG, "prior.from_run": runs / "exact"}
+    given = {**KG, **FROM_ALL, "prior.from_run": runs / "exact"}
     done = torchrun(tmp_path, {"commands": [words("kg", given, out)], "full": 4})
     assert done.returncode != 0
     assert done.stderr.count("error: cannot write: No space left on device") == 1
@@ -303,37 +307,23 @@ def other_graphs(folder: Path) -> list[str]:
     return [str(folder / str(rank)) for rank in range(2)]
 
 
-def test_processes_with_other_graphs_are_refused(tmp_path: Path) -> None:
-    """Status 2, one message, and no folder."""
-    out = tmp_path / "out"
-    plan = {"commands": [words("kg", {**KG, "data": "graph"}, out)]}
-    done = torchrun(tmp_path, {**plan, "folders": other_graphs(tmp_path)})
-    assert done.stderr.count("process 1 has another graph or rules than process 0") == 1
+def test_what_processes_cannot_share_is_refused(runs: Path, tmp_path: Path) -> None:
+    """Another graph in one of them, what would be done twice, fewer episodes than processes:
+    status 2 and one message each, no figure and no folder."""
+    out, exact = tmp_path / "out", str(runs / "exact")
+    done = torchrun(tmp_path, {
+        "commands": [
+            words("kg", {**KG, "data": "graph"}, out),
+            ["evaluate", exact, "--data", "graph", "--json"],
+            ["evaluate", exact, "--reading", "max"],
+            words("kg", {**KG, **ROLLOUTS, "ppo.episodes": 1}, out),
+        ],
+        "folders": other_graphs(tmp_path), "results": str(tmp_path / "status.json"),
+    })  # fmt: skip
+    assert json.loads((tmp_path / "status.json").read_text()) == [2, 2, 2, 2]
+    assert "exitcode  : 2" in done.stderr
+    assert done.stderr.count("process 1 has another graph or rules than process 0") == 2
     assert "try: the same files on every machine" in done.stderr
-    assert "exitcode  : 2" in done.stderr
-    assert not out.exists()
-
-
-def test_other_graphs_are_not_ranked_together(runs: Path, tmp_path: Path) -> None:
-    """Status 2, one message, and no figure."""
-    plan = {"commands": [["evaluate", str(runs / "exact"), "--data", "graph", "--json"]]}
-    done = torchrun(tmp_path, {**plan, "folders": other_graphs(tmp_path)})
-    assert done.stderr.count("process 1 has another graph or rules than process 0") == 1
-    assert "exitcode  : 2" in done.stderr and done.stdout == ""
-
-
-def test_what_would_be_done_twice_is_refused(runs: Path, tmp_path: Path) -> None:
-    asked = ["evaluate", str(runs / "exact"), "--reading", "max"]
-    done = torchrun(tmp_path, {"commands": [asked]})
     assert "error: the reading of rules runs in one process, not in 2\ntry: no" in done.stderr
-    assert "exitcode  : 2" in done.stderr
-
-
-def test_fewer_episodes_than_processes_are_refused(tmp_path: Path) -> None:
-    """Status 2, one message, and no folder."""
-    out = tmp_path / "out"
-    given = {**KG, **ROLLOUTS, "ppo.episodes": 1}
-    done = torchrun(tmp_path, {"commands": [words("kg", given, out)]})
     assert done.stderr.count("error: episodes=1 cannot be shared out among 2 processes") == 1
-    assert "exitcode  : 2" in done.stderr
-    assert not out.exists()
+    assert done.stdout == "" and not out.exists()

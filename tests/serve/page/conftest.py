@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("fastapi", reason="fastapi is not installed")
 
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
+from made_once import made_once
 from serve.page.browsing import EXAMPLES, WAIT, NewTab, Tab, dprl, environment, server
 
 
@@ -58,20 +57,13 @@ def new_tab(browser: Browser) -> Iterator[NewTab]:
 @pytest.fixture(scope="session")
 def village_run(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on the village that ships with the package, trained in a few seconds."""
-    base = tmp_path_factory.getbasetemp()
-    # Tests that run in parallel share it: the first of them trains.
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder = shared / "runs" / "village"
-    with FileLock(shared / "village.lock"):
-        if not (folder / "result.json").exists():
-            _train(folder)
-    return folder
+    return made_once(tmp_path_factory, "village", _train) / "run"
 
 
 def _train(folder: Path) -> None:
     options = ["data=village", "prior.steps=150", "exact.steps=20", "exact.validate_every=4"]
     settings = [word for option in options for word in ("--set", option)]
-    command = dprl("train", "kg", *settings, "--out", str(folder))
+    command = dprl("train", "kg", *settings, "--out", str(folder / "run"))
     done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
