@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from deepprooflog.data import whole
 from deepprooflog.data.whole import sweep_left, write_whole
 
 WRITER = """
@@ -50,3 +51,35 @@ def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
     writers[1].communicate("go on\n")
     assert writers[1].returncode == 0 and path.read_bytes() == b"half of it"
     assert list(tmp_path.glob(".one.*")) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is swept there")
+def test_a_file_that_is_swept_before_it_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made once more: no writer loses its file."""
+    path, lock, swept = tmp_path / "one", whole._lock, list[bool]()
+
+    def late(number: int, *, wait: bool) -> bool:
+        if wait and not swept:
+            swept.append(True)
+            sweep_left(path)
+        return lock(number, wait=wait)
+
+    monkeypatch.setattr(whole, "_lock", late)
+    write_whole(path, b"new")
+    assert swept and path.read_bytes() == b"new" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is swept there")
+def test_a_file_is_not_swept_on_its_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the last byte and its name it is its writer's still."""
+    path, replace = tmp_path / "one", os.replace
+
+    def swept(part: Path, target: Path) -> None:
+        sweep_left(path)
+        replace(part, target)
+
+    monkeypatch.setattr(os, "replace", swept)
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"

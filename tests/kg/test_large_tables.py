@@ -70,6 +70,7 @@ def test_any_bytes(ending: str, train: bytes, valid: bytes, piece: int) -> None:
     """Names, numbers, lines and duplicates, whatever stands there and wherever a piece ends."""
     with TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "PIECE", piece)
+        patch.setattr(tables, "_NAMES", 2)
         patch.setattr(hash_table, "BITS", 1)
         folder = write(Path(place), ending, train, valid, b"c\tr\tb\n")
         assert told(folder, graph_parts) == told(folder, text_parts)

@@ -30,6 +30,7 @@ from deepprooflog.errors import DataError
 
 PART = ".part"
 BINARY = getattr(os, "O_BINARY", 0)  # which Windows asks for
+_LOCKS = sys.platform != "win32"  # where there are none nothing is swept
 FORMAT = 2
 SEAL, VERSION = "sha256", "format"
 _HEADER = "deepprooflog {kind} {format} sha256 "
@@ -59,7 +60,10 @@ def write_filled(path: Path, fill: Callable[[BinaryIO], None]) -> None:
                 fill(file)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(part, path)
+                if _LOCKS:  # while it is locked: what is not may be swept
+                    os.replace(part, path)
+            if not _LOCKS:  # nor is an open file moved there
+                os.replace(part, path)
         except BaseException:
             part.unlink(missing_ok=True)
             raise
@@ -77,19 +81,24 @@ def _write_into(path: Path, *pieces: bytes | memoryview) -> None:
 
 
 def _created(path: Path) -> BinaryIO:
-    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
-    _is_ours(number)
-    return os.fdopen(number, "r+b")
+    """A new file that is locked until it is closed, or its process dies: `sweep_left` leaves it."""
+    while True:
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+        _lock(number, wait=True)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(number), path.stat()):
+                return os.fdopen(number, "r+b")
+        os.close(number)  # swept before it was locked
 
 
-def _is_ours(number: int) -> bool:
-    """Whether an open file is locked for this process: by its writer, until it closes or dies."""
+def _lock(number: int, *, wait: bool) -> bool:
+    """Lock an open file, where the system can; whether it is."""
     if sys.platform == "win32":
-        return False  # nothing is swept there
+        return False
     import fcntl
 
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:
         return False
     return True
@@ -113,7 +122,7 @@ def sweep_left(path: Path) -> None:
     """Remove what killed processes left of writing one file; what one is writing now stays."""
     for part in path.parent.glob(f".{path.name}.*{PART}"):
         with suppress(OSError), part.open("r+b") as file:
-            if _is_ours(file.fileno()):
+            if _lock(file.fileno(), wait=False):
                 part.unlink()
 
 

@@ -28,6 +28,8 @@ from deepprooflog.syntax.writer import write_term
 
 SHIPPED = Path(__file__).parents[2] / "data"
 
+INTEGER_BYTES = 4000
+"""A name of so many digits is no integer: Python refuses to read very long ones."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _DIRECTIVE = Functor(":-", 1)
 _RULE = Functor(":-", 2)
@@ -141,12 +143,7 @@ def name_term(name: str) -> Term:
     >>> name_term("2252"), name_term("00260881"), name_term("Ada")
     (2252, Atom('00260881'), Atom('Ada'))
     """
-    return int(name) if is_integer(name) else Atom(name)
-
-
-def is_integer(name: str) -> bool:
-    """Whether a bare name is an integer: one of so many digits that Python reads it."""
-    return len(name) < 4000 and _INTEGER.fullmatch(name) is not None
+    return int(name) if len(name) < INTEGER_BYTES and _INTEGER.fullmatch(name) else Atom(name)
 
 
 def _table(text: str, file: str) -> tuple[list[tuple[Term, str, Term]], list[int]]:

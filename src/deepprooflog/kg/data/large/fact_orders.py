@@ -91,7 +91,7 @@ def _orders(
                 by_tail.append(place)
             yield place
     for place in by_tail:
-        yield place[sorter.order(ends[:, 0].take(place))[0]]
+        yield place[sorter.order(ends[:, 0][place])[0]]
 
 
 @dataclass(frozen=True, eq=False)
