@@ -38,7 +38,7 @@ LATER = {
     "prior.seconds": 60.0,
     "belief.shift": True, "hide_in_test": False,
     "mine.rules": 10, "mine.confidence": 0.01, "mine.seconds": 60.0, "mine.nesting": 1,
-    "mine.support": 5, "mine.constants": True,
+    "mine.support": 5, "mine.constants": True, "evaluation.protocol": "auto",
 }  # fmt: skip
 """Options that no recipe could set before, with the values the learners had all the same."""
 NEW = ("walk.",)
