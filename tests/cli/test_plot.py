@@ -27,7 +27,7 @@ SMALL = {
     "data": "village", "prior.dimension": 4, "prior.steps": 20, "exact.steps": 4,
     "exact.validate_every": 1, "exact.batch": 8, "exact.negatives": 2, "search.nesting": 1,
     "evaluation.validation_size": 6, "evaluation.test_size": 20, "policy.dimension": 4,
-    "threads": 1,
+    "belief.shift": False, "threads": 1,
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from deepprooflog.recipes.tasks import TASKS, EvaluateOptions, QueryOptions
 SMALL = {
     "data": "village", "prior_dimension": 8, "prior_steps": 30, "prior_batch": 128, "steps": 6,
     "look": 3, "batch": 16, "negatives": 4, "nesting": 1, "looked_at": 20, "test": 40,
-    "dimension": 8, "threads": 1,
+    "dimension": 8, "belief.shift": False, "threads": 1,
 }  # fmt: skip
 
 

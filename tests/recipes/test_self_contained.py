@@ -27,7 +27,7 @@ SMALL = {
     "prior.dimension": 8, "prior.steps": 30, "prior.batch": 128, "exact.steps": 4,
     "exact.validate_every": 2, "exact.batch": 16, "exact.negatives": 4, "search.nesting": 1,
     "evaluation.validation_size": 10, "evaluation.test_size": 30, "policy.dimension": 8,
-    "threads": 1,
+    "belief.shift": False, "threads": 1,
 }  # fmt: skip
 QUERY = "mother(X, max_ashgrove)"
 
