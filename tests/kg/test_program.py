@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import deepprooflog as dpl
+import deepprooflog.logic.load
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.reading import SHIPPED
@@ -40,6 +41,17 @@ def village() -> Graph:
 def rules(village: Graph) -> Rules:
     assert village.rules is not None
     return read_rules(village.rules)
+
+
+def test_no_text_is_read_for_clauses_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of([("ann", "mother", "bob"), ("bob", "father", "cy")])
+    rules = parse_rules("gran(X, Y) :- mother(X, Z), father(Z, Y).")
+    texts: list[str] = []
+    monkeypatch.setattr(deepprooflog.logic.load, "load", lambda text, file: texts.append(text))
+    program = program_of(graph, rules)
+    assert not texts
+    assert (program.text, program.tabled, program.order) == (None, {}, "bound_first")
+    assert list(dpl.solve(program, "gran(X, cy)")) == [{"X": "ann"}]
 
 
 def test_the_same_answers_as_the_text(village: Graph, rules: Rules) -> None:
