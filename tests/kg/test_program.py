@@ -16,6 +16,7 @@ from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.reading import SHIPPED
 from deepprooflog.kg.data.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.prove import program as kg_program
 from deepprooflog.kg.prove.program import (
     database_of,
     fact_columns,
@@ -23,6 +24,7 @@ from deepprooflog.kg.prove.program import (
     rules_of,
     symbols_of,
 )
+from deepprooflog.logic.builtins import is_builtin
 from deepprooflog.logic.program import PredicateKind
 from deepprooflog.relational.layers import explore
 from deepprooflog.relational.sweep import provable
@@ -41,6 +43,21 @@ def village() -> Graph:
 def rules(village: Graph) -> Rules:
     assert village.rules is not None
     return read_rules(village.rules)
+
+
+def test_the_library_is_not_read_for_relations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only of what neither triples nor rules define it is asked whether it is a builtin."""
+    graph = graph_of([("ann", "mother", "bob"), ("bob", "father", "cy")])
+    rules = parse_rules("gran(X, Y) :- mother(X, Z), father(Z, Y), X \\= Y.")
+    looked_up: list[Functor] = []
+
+    def asked(functor: Functor) -> bool:
+        looked_up.append(functor)
+        return is_builtin(functor)
+
+    monkeypatch.setattr(kg_program, "is_builtin", asked)
+    assert Functor("gran", 2) in program_of(graph, rules).predicates
+    assert looked_up == [Functor("\\=", 2)]
 
 
 def test_no_text_is_read_for_clauses_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
