@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,14 @@ import deepprooflog as dpl
 from deepprooflog import ProofLogError
 from deepprooflog.errors import DataError, ProgramError, SyntaxProblem
 from deepprooflog.kg.data import rule_remarks
+from deepprooflog.kg.data.notice import DataNotice
 from deepprooflog.kg.data.rule_remarks import (
     unknown_relations,
     unused_weights,
     without_integers,
 )
 from deepprooflog.kg.data.rules import (
+    Rule,
     Rules,
     parse_rules,
     read_rules,
@@ -220,7 +223,12 @@ def test_rules_are_looked_over_when_someone_asks(monkeypatch: pytest.MonkeyPatch
     """Once, and not where a run reads the rules that it was begun with."""
     looked: list[str] = []
     own = rule_remarks.remarks
-    monkeypatch.setattr(rule_remarks, "remarks", lambda rule: looked.append(str(rule)) or own(rule))
+
+    def counted(rule: Rule) -> Iterator[DataNotice]:
+        looked.append(str(rule))
+        return own(rule)
+
+    monkeypatch.setattr(rule_remarks, "remarks", counted)
     rules = parse_rules("p(X, Y) :- p(X, Y).")
     assert not looked
     assert "asks for what it concludes" in rules.notices[0].message
