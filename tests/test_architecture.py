@@ -219,6 +219,17 @@ def test_a_file_is_one_idea(path: Path) -> None:
     assert path.stem.strip("_") not in {"util", "utils", "helper", "helpers", "misc", "common"}
 
 
+# The pieces of CUDA graphs, which no other device has.
+CUDA_GRAPHS = PACKAGE / "learn" / "run" / "minibatch.py"
+
+
+@pytest.mark.parametrize("path", [path for path in INNER if path.stem != "device"], ids=name_of)
+def test_devices_are_named_in_one_file(path: Path) -> None:
+    """Another kind of GPU is a change of `device.py`."""
+    named = re.findall(r"""torch\.cuda\b|["']cuda["']""", path.read_text(encoding="utf-8"))
+    assert not named or path == CUDA_GRAPHS, f"{path} names {named[0]}"
+
+
 def test_tensor_shapes_are_checked() -> None:
     """The import hook of conftest.py reaches every module that computes with tensors.
 

@@ -174,9 +174,11 @@ def test_losses_have_one_shape() -> None:
         assert loss is found.loss
         assert log_prob.exp().tolist() == pytest.approx([0.3])
         assert diagnostics.lost == 0
-    history = dpl.fit(model, ["q"], epochs=2)
-    assert isinstance(history, dpl.History)
-    assert len(history.losses) == 2
+    for history in (
+        dpl.fit(model, ["q"], epochs=2), dpl.reinforce(model, ["q"], dpl.Reinforce(epochs=2)),
+    ):  # fmt: skip
+        assert isinstance(history, dpl.History)
+        assert len(history.losses) == 2
 
 
 # -- the model as a module -------------------------------------------------------------------------

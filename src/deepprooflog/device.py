@@ -33,7 +33,7 @@ def find_device(name: str) -> torch.device:
 
 def replays(device: torch.device) -> bool:
     """True where steps can be captured once and replayed as one CUDA graph."""
-    return device.type == "cuda"
+    return device.type == GPU
 
 
 def capturing() -> bool:
@@ -41,6 +41,20 @@ def capturing() -> bool:
     import torch
 
     return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
+
+
+def sent(tensor: torch.Tensor, device: torch.device | str) -> torch.Tensor:
+    """A tensor of the host on a device; what goes to a GPU is not waited for.
+
+    >>> import torch
+    >>> sent(torch.arange(3), "cpu")
+    tensor([0, 1, 2])
+    """
+    import torch
+
+    if torch.device(device).type == GPU:
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 def free_memory(device: torch.device) -> int | None:

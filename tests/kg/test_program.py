@@ -10,11 +10,13 @@ import pytest
 import torch
 
 import deepprooflog as dpl
+import deepprooflog.logic.load
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.folder import read_graph
 from deepprooflog.kg.data.reading import SHIPPED
 from deepprooflog.kg.data.rules import Rules, parse_rules, read_rules
 from deepprooflog.kg.data.triples import Graph, graph_of
+from deepprooflog.kg.prove import program as kg_program
 from deepprooflog.kg.prove.program import (
     database_of,
     fact_columns,
@@ -22,6 +24,7 @@ from deepprooflog.kg.prove.program import (
     rules_of,
     symbols_of,
 )
+from deepprooflog.logic.builtins import is_builtin
 from deepprooflog.logic.program import PredicateKind
 from deepprooflog.relational.layers import explore
 from deepprooflog.relational.sweep import provable
@@ -40,6 +43,32 @@ def village() -> Graph:
 def rules(village: Graph) -> Rules:
     assert village.rules is not None
     return read_rules(village.rules)
+
+
+def test_the_library_is_not_read_for_relations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only of what neither triples nor rules define it is asked whether it is a builtin."""
+    graph = graph_of([("ann", "mother", "bob"), ("bob", "father", "cy")])
+    rules = parse_rules("gran(X, Y) :- mother(X, Z), father(Z, Y), X \\= Y.")
+    looked_up: list[Functor] = []
+
+    def asked(functor: Functor) -> bool:
+        looked_up.append(functor)
+        return is_builtin(functor)
+
+    monkeypatch.setattr(kg_program, "is_builtin", asked)
+    assert Functor("gran", 2) in program_of(graph, rules).predicates
+    assert looked_up == [Functor("\\=", 2)]
+
+
+def test_no_text_is_read_for_clauses_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of([("ann", "mother", "bob"), ("bob", "father", "cy")])
+    rules = parse_rules("gran(X, Y) :- mother(X, Z), father(Z, Y).")
+    texts: list[str] = []
+    monkeypatch.setattr(deepprooflog.logic.load, "load", lambda text, file: texts.append(text))
+    program = program_of(graph, rules)
+    assert not texts
+    assert (program.text, program.tabled, program.order) == (None, {}, "bound_first")
+    assert list(dpl.solve(program, "gran(X, cy)")) == [{"X": "ann"}]
 
 
 def test_the_same_answers_as_the_text(village: Graph, rules: Rules) -> None:

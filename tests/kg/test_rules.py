@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,15 @@ import pytest
 import deepprooflog as dpl
 from deepprooflog import ProofLogError
 from deepprooflog.errors import DataError, ProgramError, SyntaxProblem
+from deepprooflog.kg.data import rule_remarks
+from deepprooflog.kg.data.notice import DataNotice
 from deepprooflog.kg.data.rule_remarks import (
     unknown_relations,
     unused_weights,
     without_integers,
 )
 from deepprooflog.kg.data.rules import (
+    Rule,
     Rules,
     parse_rules,
     read_rules,
@@ -213,6 +217,22 @@ def test_circular_rules_and_rules_in_parts_are_said(text: str, said: str | None)
     assert len(rules) == 2
     assert [notice.line for notice in rules.notices] == ([2] if said else [])
     assert all(said in notice.message for notice in rules.notices if said)
+
+
+def test_rules_are_looked_over_when_someone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, and not where a run reads the rules that it was begun with."""
+    looked: list[str] = []
+    own = rule_remarks.remarks
+
+    def counted(rule: Rule) -> Iterator[DataNotice]:
+        looked.append(str(rule))
+        return own(rule)
+
+    monkeypatch.setattr(rule_remarks, "remarks", counted)
+    rules = parse_rules("p(X, Y) :- p(X, Y).")
+    assert not looked
+    assert "asks for what it concludes" in rules.notices[0].message
+    assert rules.notices is rules.notices and looked == ["p(A,B) :- p(A,B)."]
 
 
 def test_integers_that_are_not_there_are_said() -> None:

@@ -138,9 +138,13 @@ def test_two_arms(settings: Reinforce, baseline: Baseline) -> None:
         rollouts=32, masked=settings.masked, objective=settings.objective, critic=settings.critic,
         leave_one_out=settings.leave_one_out, epochs=150, lr=0.1,
     )  # fmt: skip
-    returns = reinforce(model, ["win"], run, baseline=baseline)
+    returns: list[float] = []
+    history = reinforce(
+        model, ["win"], run, baseline=baseline, callback=lambda _, value: returns.append(value)
+    )
     assert model.prob("win") > 0.87
     assert returns[-1] > returns[0]
+    assert history.losses == tuple(-value for value in returns)
 
 
 @pytest.mark.parametrize("objective", ["linear", "log"])

@@ -20,6 +20,7 @@ follows, ρ_{≤t} · V(G_{t+1}), in the place of R.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -33,7 +34,7 @@ from deepprooflog.infer.particles.arena import Arena, ArenaSource, log_mean, pro
 from deepprooflog.infer.particles.prepare import ParticleBatch, arenas
 from deepprooflog.infer.particles.smc import PATIENCE
 from deepprooflog.learn.baseline import MovingAverage, Value
-from deepprooflog.learn.losses import Loss, log_complement
+from deepprooflog.learn.losses import History, Loss, log_complement
 from deepprooflog.learn.smc import paths
 from deepprooflog.model import GoalsLike, Model
 from deepprooflog.score.segments import segment_logsumexp
@@ -311,22 +312,24 @@ def reinforce(
     baseline: Baseline = None,
     y: Sequence[float] | Tensor | None = None,
     callback: Callable[[int, float], object] | None = None,
-) -> list[float]:
-    """Train a model by REINFORCE; the mean return of each epoch.
+) -> History:
+    """Train a model by REINFORCE; the history's losses are minus the mean return of each epoch.
+
+    After each epoch `callback` gets its number and its mean return, and may end the run by True.
 
     >>> from deepprooflog.logic.program import Program
     >>> model = Model(Program("t(0.5) :: p(a). t(0.5) :: p(b). q :- p(a)."))
-    >>> returns = reinforce(model, ["q"], Reinforce(epochs=200, lr=0.1))
+    >>> history = reinforce(model, ["q"], Reinforce(epochs=200, lr=0.1))
     >>> model.prob("q") > 0.95
     True
     """
-    settings = settings or Reinforce()
+    began, settings = time.perf_counter(), settings or Reinforce()
     batch = goals if isinstance(goals, ParticleBatch) else paths(model, goals)
     labels = None if y is None else torch.as_tensor(y)
     own = [] if baseline is None else list(baseline.parameters())
     optimizer = torch.optim.Adam([*model.parameters(), *own], lr=settings.lr)
     generator = torch.Generator().manual_seed(settings.seed)
-    history = []
+    returns: list[float] = []
     for epoch in range(settings.epochs):
         total = 0.0
         order = torch.randperm(len(batch), generator=generator)
@@ -340,7 +343,8 @@ def reinforce(
             found.loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             total += float(found.diagnostics.returns.sum())
-        history.append(total / len(batch))
-        if callback is not None and callback(epoch, history[-1]) is True:
+        returns.append(total / len(batch))
+        if callback is not None and callback(epoch, returns[-1]) is True:
             break
-    return history
+    losses = tuple(-value for value in returns)
+    return History(losses, False, 0, time.perf_counter() - began)

@@ -80,14 +80,26 @@ class Program:
 
         with gc_paused():
             loaded = load(text, file)
+        self._hold(text, file, order, occurs_check, loaded.predicates, loaded.tabled)
+        self.operators, self.flags = loaded.operators, loaded.flags
+
+    def _hold(
+        self,
+        text: str | None,
+        file: str,
+        order: BodyOrder,
+        occurs_check: bool,
+        predicates: Mapping[Functor, Predicate],
+        tabled: Mapping[Functor, Place],
+    ) -> None:
         self.file = file
-        self.text: str | None = text  # None where its clauses are no longer those of a text
+        self.text = text  # None where its clauses are no longer those of a text
         self.order: BodyOrder = order
         self.occurs_check = occurs_check
-        self.operators: Operators = loaded.operators
-        self.flags: Flags = loaded.flags
-        self.predicates: Mapping[Functor, Predicate] = loaded.predicates
-        self.tabled: Mapping[Functor, Place] = loaded.tabled
+        self.operators = Operators()
+        self.flags = Flags()
+        self.predicates = predicates
+        self.tabled = tabled
         self._left_out: Mapping[Functor, frozenset[Term]] = {}
         self._reaching: frozenset[Functor] | None = None
         self._nesting: frozenset[Functor] | None = None
@@ -103,9 +115,8 @@ class Program:
         order: BodyOrder = "written",
     ) -> Program:
         """A program of predicates that were not read from one text."""
-        program = cls("", file=file, order=order)
-        program.predicates = predicates
-        program.text = None
+        program = cls.__new__(cls)
+        program._hold(None, file, order, False, predicates, {})
         return program
 
     @classmethod

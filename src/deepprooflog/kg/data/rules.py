@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from deepprooflog.errors import ProgramError
@@ -65,9 +66,18 @@ class Rules:
     """
 
     rules: tuple[Rule, ...]
-    notices: tuple[DataNotice, ...] = ()
+    told: tuple[DataNotice, ...] | None = ()  # None: what a look at each of them says
     source: str = field(default="", repr=False)  # the text they were read from
     file: str = "<text>"
+
+    @cached_property
+    def notices(self) -> tuple[DataNotice, ...]:
+        """What is odd about them."""
+        from deepprooflog.kg.data.rule_remarks import remarks
+
+        if self.told is not None:
+            return self.told
+        return tuple(notice for rule in self.rules for notice in remarks(rule))
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -91,13 +101,11 @@ def read_rules(path: str | Path) -> Rules:
 def parse_rules(text: str, file: str = "<text>") -> Rules:
     """The rules of a text; notices say what is odd about them."""
     from deepprooflog.kg.data.rule_files.rule_table import parse
-    from deepprooflog.kg.data.rule_remarks import remarks
 
     rules = tuple(parse(text, file))
     for rule in rules:
         _check(rule)
-    notices = tuple(notice for rule in rules for notice in remarks(rule))
-    return Rules(rules, notices, text, file)
+    return Rules(rules, None, text, file)
 
 
 def clause_text(clause: Clause) -> str:

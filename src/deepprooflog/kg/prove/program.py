@@ -62,8 +62,10 @@ def program_of(
     for rule in rules:
         for atom in (rule.clause.head, *rule.clause.body):
             functor = functor_of(atom)
-            if functor is not None and (atom is rule.clause.head or not is_builtin(functor)):
-                entries.setdefault(functor, Entries(functor, file))
+            if functor is None or functor in entries:
+                continue
+            if atom is rule.clause.head or not is_builtin(functor):
+                entries[functor] = Entries(functor, file)
         entries[rule.clause.functor].add(rule.clause)
     if believe:
         _add_belief(graph, entries, file)

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Int, Int64
 from torch import Tensor
 
+from deepprooflog.device import sent
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triple_set import TripleSet
 from deepprooflog.kg.data.triples import Graph, SplitName
@@ -106,7 +107,4 @@ def _directed(
 
 
 def _to(array: np.ndarray, device: torch.device | str) -> Tensor:
-    found = torch.from_numpy(np.ascontiguousarray(array))
-    if torch.device(device).type == "cuda":
-        return found.pin_memory().to(device, non_blocking=True)
-    return found.to(device)
+    return sent(torch.from_numpy(np.ascontiguousarray(array)), device)

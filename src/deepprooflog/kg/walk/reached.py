@@ -18,12 +18,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from deepprooflog.device import GPU
 from deepprooflog.kg.walk.edges import BLOCK, Edges
 from deepprooflog.kg.walk.hop import LeftOut
 
 FEW = 0.25
 """The share of all edges up to which cells are quicker than sweeps over all entities."""
-AT_ONCE = ("cuda",)
+AT_ONCE = (GPU,)
 """Devices on which one large product is quicker than many small ones that do less."""
 
 

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor, distributed, nn
 
-from deepprooflog.device import random_state, restore_random
+from deepprooflog.device import GPU, random_state, restore_random
 from deepprooflog.errors import DataError, ModelError, ProofLogError, error_text
 
 Common = TypeVar("Common")
@@ -235,15 +235,16 @@ def joined() -> Iterator[Processes]:
 
 def _choose_gpu() -> None:
     """Each process of a machine has a GPU of its own, where there are any."""
-    there, own = torch.cuda.device_count(), int(os.environ.get("LOCAL_RANK", "0"))
-    if not torch.cuda.is_available():
+    gpus = torch.get_device_module(GPU)
+    there, own = gpus.device_count(), int(os.environ.get("LOCAL_RANK", "0"))
+    if not gpus.is_available():
         return
     if own >= there:
         raise ModelError(
             f"process {own} of this machine has no GPU: there are {there}",
             hint=f"--nproc-per-node {there}, or CUDA_VISIBLE_DEVICES= to work on CPUs",
         )
-    torch.cuda.set_device(own)
+    gpus.set_device(own)
 
 
 @contextmanager
