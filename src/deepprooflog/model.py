@@ -34,9 +34,9 @@ from deepprooflog.logic.query import Query
 from deepprooflog.questions import Questions
 from deepprooflog.score.edges import edge_table
 from deepprooflog.score.model_folder import kept_model, save_folder
-from deepprooflog.score.model_html import model_html
 from deepprooflog.score.network import Network
 from deepprooflog.score.parameters import Labels
+from deepprooflog.score.program_model_html import program_model_html
 from deepprooflog.score.scorer import Scorer, Unit
 from deepprooflog.score.weigh import ModelWeights, WeighRequest, edge_weights
 
@@ -225,7 +225,7 @@ class Model(nn.Module, Questions):
         return QueryWeights(self, query)
 
     def _repr_html_(self) -> str:
-        return model_html(self.program, self.named_networks(), self.labels, self.scorer)
+        return program_model_html(self.program, self.named_networks(), self.labels, self.scorer)
 
     @property
     def local(self) -> bool:

@@ -11,7 +11,6 @@ from deepprooflog.kg.evaluation.figure_table import MEANS
 from deepprooflog.markup import Cell
 
 if TYPE_CHECKING:
-    from deepprooflog.kg.ground.model import GroundedModel
     from deepprooflog.kg.model import GraphModel
 
 
@@ -22,20 +21,11 @@ def model_html(model: GraphModel) -> str:
         ("prior", "none" if model.belief is None else model.options.prior.kind),
         ("learner", model.options.learner),
     ]
-    return _about(model.graph, about, model.result)
+    return about_html(model.graph, about, model.result)
 
 
-def grounded_html(model: GroundedModel) -> str:
-    """The same of a system over groundings: it reasons by the rules that can be grounded."""
-    about: list[tuple[Cell, ...]] = [
-        ("rules", len(model.reasoner.grounder.rules)),
-        ("prior", model.options.prior.kind),
-        ("system", model.options.system.kind),
-    ]
-    return _about(model.graph, about, model.result)
-
-
-def _about(graph: Graph, about: Sequence[tuple[Cell, ...]], result: Mapping[str, Any]) -> str:
+def about_html(graph: Graph, about: Sequence[tuple[Cell, ...]], result: Mapping[str, Any]) -> str:
+    """What any model of a graph shows: the graph, what the model is about, its figures."""
     rows: list[tuple[Cell, ...]] = [
         ("graph", graph.name),
         ("entities", len(graph.entities)),

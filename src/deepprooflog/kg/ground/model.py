@@ -36,7 +36,7 @@ from deepprooflog.kg.kept import sources_of_run
 from deepprooflog.kg.kge.kge import Kge
 from deepprooflog.kg.learn.prior import find_prior, kept_choice
 from deepprooflog.kg.learn.setup import candidates_of, queries_to_rank, splits
-from deepprooflog.kg.model_html import grounded_html
+from deepprooflog.kg.model_html import about_html
 from deepprooflog.kg.prove.answers import Answer, Answers
 from deepprooflog.kg.prove.build import prover
 from deepprooflog.kg.prove.candidates import unknown
@@ -76,7 +76,9 @@ class GroundedModel:
         return f"GroundedModel({self.graph!r}, {self.options.system.kind}, {rules})"
 
     def _repr_html_(self) -> str:
-        return grounded_html(self)
+        rules, kinds = len(self.reasoner.grounder.rules), self.options
+        about = (("rules", rules), ("prior", kinds.prior.kind), ("system", kinds.system.kind))
+        return about_html(self.graph, about, self.result)
 
     @torch.no_grad()
     def score(self, triples: Int[Tensor, "triples 3"]) -> Tensor:

@@ -17,14 +17,14 @@ from deepprooflog.score.scorer import Scorer
 LABELS = 50
 
 
-def model_html(
+def program_model_html(
     program: Program, networks: Mapping[str, Network], labels: Labels, scorer: Scorer
 ) -> str:
     """The program, its networks by name, and trainable labels as they stand.
 
     >>> from deepprooflog.score.scorer import Unit
     >>> program = Program("t(0.25) :: p.")
-    >>> '<td class="n">0.25</td>' in model_html(program, {}, Labels(program), Unit())
+    >>> '<td class="n">0.25</td>' in program_model_html(program, {}, Labels(program), Unit())
     True
     """
     parts = program_parts(program)
