@@ -18,7 +18,8 @@ from deepprooflog.cli import main
 
 FOLDER = Path(__file__).parents[1] / "examples" / "sweeps"
 SMALL = ["prior.steps=4", "prior.batch=16", "exact.steps=2", "exact.validate_every=1",
-         "exact.batch=4", "exact.negatives=2", "policy.dimension=4", "belief.shift=false"]  # fmt: skip
+         "exact.batch=4", "exact.negatives=2", "policy.dimension=4",
+         "belief.shift=false"]  # fmt: skip
 
 
 def example(name: str, needs: str) -> ModuleType:
