@@ -87,7 +87,7 @@ def only_by_meeting(graph: Graph, edges: DirectedGraph, facts: Facts, own: int) 
         good = predictions(graph, facts, closed(0, path), True)
         x, y = pairs_without(edges, *path)
         dropped = set(zip(x.tolist(), y.tolist(), strict=True))
-        of_one = zip(*(part.tolist() for part in pairs_without(edges, *path, one)), strict=True)
+        of_one = zip(*(p.tolist() for p in pairs_without(edges, *path, of=one)), strict=True)
         assert set(of_one) == {(source, target) for source, target in dropped if source == own}
         adjacencies = [edges.by_relation[d] for d in path]
         reached = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -323,7 +324,7 @@ def test_a_large_checkpoint_is_written_less_often(
             clock[0] += 1.0
             return super().step(done)
 
-    monkeypatch.setattr(module.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(checkpoint, "save", save)
     Loop(Slow(), steps=400, row_every=400, path=tmp_path / "run.pt").run()
     apart = [later - takes - sooner for sooner, later in pairwise(saved[1:-1])]

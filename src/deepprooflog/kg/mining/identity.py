@@ -22,7 +22,7 @@ Pairs = tuple[Int64[np.ndarray, " pairs"], Int64[np.ndarray, " pairs"]]
 
 
 def pairs_without(
-    edges: DirectedGraph, a: int, b: int, c: int, of: Bool[np.ndarray, " entities"] | None = None
+    edges: DirectedGraph, a: int, b: int, c: int, *, of: Bool[np.ndarray, " entities"] | None = None
 ) -> Pairs:
     """The pairs (x, y) with a(x, y) that a, b, c connects only by meeting an entity twice.
 

@@ -108,7 +108,7 @@ class BodyReader:
         if len(way) < 3:
             return reach
         a, b, c = way
-        return reach.without(*pairs_without(self.edges, a, b, c, asked))
+        return reach.without(*pairs_without(self.edges, a, b, c, of=asked))
 
 
 @dataclass(frozen=True, eq=False)
