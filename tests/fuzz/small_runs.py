@@ -17,7 +17,7 @@ DIGITS = {"n": 1, "sums": 12, "epochs": 2, "batch": 4, "average": 0.9, "augment"
 VILLAGE = {
     "data": "village", "prior_dimension": 2, "prior_steps": 4, "prior_batch": 64, "steps": 2,
     "look": 1, "batch": 4, "negatives": 1, "nesting": 1, "looked_at": 4, "test": 2, "dimension": 2,
-    "threads": 1,
+    "belief.shift": False, "threads": 1,
 }  # fmt: skip
 
 Train = Callable[..., dict[str, Any]]

@@ -94,7 +94,7 @@ def trained(folder: Path) -> None:
     }  # fmt: skip
     for name, (recipe, options) in given.items():
         assert main(words(recipe, options, folder / name)) == 0
-    rollouts = {**KG, **ROLLOUTS, "prior.from_run": folder / "exact"}
+    rollouts = {**KG, **ROLLOUTS, **FROM_ALL, "prior.from_run": folder / "exact"}
     done = torchrun(folder, {
         "commands": [
             *(words(recipe, options, folder / f"two_{name}")

@@ -39,7 +39,7 @@ def bounded(
     return masses(found.layers, found.log_weights), found.layers
 
 
-@fresh(14, stratified())
+@fresh(10, stratified())
 def test_bounds_hold_the_exact_value_and_only_come_closer(asked: Asked) -> None:
     program, queries = asked.program(), asked.queries
     database = Database.of(program)

@@ -14,7 +14,7 @@ from syntax.random_terms import operator_tables, terms, variant
 DEEP = 30_000
 
 
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 @given(terms(), operator_tables())
 @example(struct("-", struct("-", 1)), Operators())
 def test_read_inverts_write(term: Term, operators: Operators) -> None:

@@ -42,7 +42,7 @@ def plain(first: StepView, expand: int) -> tuple[float, float]:
     return lower + sum(done), lower + sum(done) + sum(left)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(0, 643), st.lists(st.integers(1, 400), min_size=3, max_size=3))
 def test_bounds_of_village(village: GraphModel, number: int, budgets: list[int]) -> None:
     text = village.graph.text(village.graph.test[number])

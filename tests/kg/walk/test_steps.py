@@ -33,7 +33,7 @@ def total(view: StepView) -> float:
     return whole
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(st.data(), facts(most=3), walk_options(hops=2))
 def test_all_ways_add_up_to_the_score(
     data: st.DataObject, rows: Facts, options: WalkOptions
