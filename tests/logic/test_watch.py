@@ -10,10 +10,12 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from deepprooflog.logic.limits import gc_pause as garbage
+from deepprooflog.logic.limits import watch
 from deepprooflog.logic.limits.budget import Budget, BudgetExceeded
 from deepprooflog.logic.limits.gc_pause import gc_paused
 from deepprooflog.logic.limits.watch import (
@@ -254,3 +256,22 @@ def test_a_traced_function_ends_after_a_block(seconds: float) -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True
     )
     assert run.stdout == "1\n"
+
+
+def test_what_came_of_a_block_inside_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that ends late leaves the one around it `GRACE`, once, however many there are."""
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep)
+    with (outer := watched(Budget(max_seconds=60))) as budget:
+        assert budget.deadline is not None
+        ends = budget.deadline + GRACE
+        monkeypatch.setattr(watch, "time", clock)
+        now[0] = ends - 0.01
+        with watched(Budget(max_seconds=60)):
+            pass
+        assert not outer.look(ends + 0.5 * GRACE, 0)
+        now[0] = ends + 0.5 * GRACE
+        with watched(Budget(max_seconds=60)):
+            pass
+        assert outer.look(ends + GRACE, 0)
+        monkeypatch.undo()

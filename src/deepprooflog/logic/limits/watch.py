@@ -6,7 +6,8 @@ Searches look at their budget now and then and return what they have found. What
 unification without end, a term of 2^60 leaves, a loop in a builtin) is ended from outside: one
 daemon thread looks at all blocks now and then and raises `Overrun` in the thread that works, at
 its next bytecode. It does so only while the block runs, `GRACE` after the deadline, and once; it
-does so again where that has not ended the block `AGAIN` later.
+does so again where that has not ended the block `AGAIN` later. Where a block ends inside another,
+that one has `GRACE` from then on to tell what came of it, once.
 
 Resident memory is read from /proc; where there is none, its peak is, which `getrusage` knows. A
 block costs some microseconds, and one whose budget has neither seconds nor memory starts nothing.
@@ -65,7 +66,7 @@ class Watch:
 
     __slots__ = (
         "_before", "_fired", "_frame", "_time", "budget", "ceiling", "ended", "limit", "low",
-        "outer", "since", "thread",
+        "outer", "since", "thread", "waited",
     )  # fmt: skip
 
     def __init__(self, budget: Budget, since: int | None = None) -> None:
@@ -80,6 +81,7 @@ class Watch:
         self._time: float | None = None  # when to raise next
         self._frame: FrameType | None = None
         self.outer: Watch | None = None
+        self.waited = False
         self._before: list[Any] = []
 
     def __enter__(self) -> Budget:
@@ -116,6 +118,13 @@ class Watch:
             raise BudgetExceeded(
                 "there was not enough memory", hint=self.hint(), limit=self.limit
             ) from None
+
+    def wait(self) -> None:
+        """Leave time to tell what came of a block inside; once, since there may be many."""
+        if self._time is not None and not self.waited:
+            now = time.monotonic()
+            if now + GRACE > self._time:
+                self._time, self.waited = now + GRACE, True
 
     def look(self, now: float, used: int) -> bool:
         """True when the work is to be ended; `used` is the resident memory."""
@@ -234,6 +243,8 @@ class _Watchdog:
                 with self._lock:
                     watch.ended = True
                     self._forget(watch)
+                    if watch.outer is not None:
+                        watch.outer.wait()
                     told = watch.thread in self._told
                     self._told.discard(watch.thread)
                 if told:
