@@ -307,23 +307,37 @@ def other_graphs(folder: Path) -> list[str]:
     return [str(folder / str(rank)) for rank in range(2)]
 
 
-def test_what_processes_cannot_share_is_refused(runs: Path, tmp_path: Path) -> None:
-    """Another graph in one of them, what would be done twice, fewer episodes than processes:
-    status 2 and one message each, no figure and no folder."""
-    out, exact = tmp_path / "out", str(runs / "exact")
-    done = torchrun(tmp_path, {
-        "commands": [
-            words("kg", {**KG, "data": "graph"}, out),
-            ["evaluate", exact, "--data", "graph", "--json"],
-            ["evaluate", exact, "--reading", "max"],
-            words("kg", {**KG, **ROLLOUTS, "ppo.episodes": 1}, out),
-        ],
-        "folders": other_graphs(tmp_path), "results": str(tmp_path / "status.json"),
-    })  # fmt: skip
-    assert json.loads((tmp_path / "status.json").read_text()) == [2, 2, 2, 2]
-    assert "exitcode  : 2" in done.stderr
-    assert done.stderr.count("process 1 has another graph or rules than process 0") == 2
+def test_processes_with_other_graphs_are_refused(tmp_path: Path) -> None:
+    """Status 2, one message, and no folder."""
+    out = tmp_path / "out"
+    plan = {"commands": [words("kg", {**KG, "data": "graph"}, out)]}
+    done = torchrun(tmp_path, {**plan, "folders": other_graphs(tmp_path)})
+    assert done.stderr.count("process 1 has another graph or rules than process 0") == 1
     assert "try: the same files on every machine" in done.stderr
+    assert "exitcode  : 2" in done.stderr
+    assert not out.exists()
+
+
+def test_other_graphs_are_not_ranked_together(runs: Path, tmp_path: Path) -> None:
+    """Status 2, one message, and no figure."""
+    plan = {"commands": [["evaluate", str(runs / "exact"), "--data", "graph", "--json"]]}
+    done = torchrun(tmp_path, {**plan, "folders": other_graphs(tmp_path)})
+    assert done.stderr.count("process 1 has another graph or rules than process 0") == 1
+    assert "exitcode  : 2" in done.stderr and done.stdout == ""
+
+
+def test_what_would_be_done_twice_is_refused(runs: Path, tmp_path: Path) -> None:
+    asked = ["evaluate", str(runs / "exact"), "--reading", "max"]
+    done = torchrun(tmp_path, {"commands": [asked]})
     assert "error: the reading of rules runs in one process, not in 2\ntry: no" in done.stderr
+    assert "exitcode  : 2" in done.stderr
+
+
+def test_fewer_episodes_than_processes_are_refused(tmp_path: Path) -> None:
+    """Status 2, one message, and no folder."""
+    out = tmp_path / "out"
+    given = {**KG, **ROLLOUTS, "ppo.episodes": 1}
+    done = torchrun(tmp_path, {"commands": [words("kg", given, out)]})
     assert done.stderr.count("error: episodes=1 cannot be shared out among 2 processes") == 1
-    assert done.stdout == "" and not out.exists()
+    assert "exitcode  : 2" in done.stderr
+    assert not out.exists()
