@@ -26,6 +26,7 @@ from deepprooflog.kg.data.rules import (
 )
 from deepprooflog.kg.data.triples import graph_of
 from deepprooflog.kg.prove.program import program_of
+from deepprooflog.kg.readings.backing import CAUTION
 
 PROGRAM = "uncle(X, Y) :- brother(X, Z), father(Z, Y)."
 ARROW = "r13:0.7:brother(a,h), father(h,b) -> uncle(a,b)"
@@ -196,6 +197,18 @@ def test_that_weights_are_not_used_is_said() -> None:
     (notice,) = unused_weights(rules)
     assert str(notice).startswith("anyburl.txt: warning: the weights of 1 rule are not used")
     assert unused_weights(parse_rules("p(X, Y) :- q(X, Y).")) == []
+
+
+def test_beside_walks_it_is_said_what_a_rule_weighs() -> None:
+    """Nothing of it is learned, and nothing is said where the file has counts."""
+    counted = "141\t97\t0.68\tuncle(X,Y) <= brother(X,A), father(A,Y)\n"
+    assert unused_weights(parse_rules(counted, "anyburl.txt"), learned=False) == []
+    bare = "0.7 :: p(X, Y) :- q(X, Y). 0.4 :: p(X, Y) :- q(Y, X). p(X, Y) :- q(X, Z), q(Z, Y)."
+    (notice,) = unused_weights(parse_rules(bare, "rules.pl"), learned=False)
+    assert str(notice) == (
+        "rules.pl: warning: the weights of 2 rules are not used: a rule weighs "
+        f"support / (predictions + {CAUTION}), counted over the training triples"
+    )
 
 
 @pytest.mark.parametrize(

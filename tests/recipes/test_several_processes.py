@@ -94,12 +94,15 @@ def trained(folder: Path) -> None:
     }  # fmt: skip
     for name, (recipe, options) in given.items():
         assert main(words(recipe, options, folder / name)) == 0
+    shutil.copytree(folder / "walks", folder / "ranked")
+    (folder / "ranked" / "result.json").unlink()
     rollouts = {**KG, **ROLLOUTS, **FROM_ALL, "prior.from_run": folder / "exact"}
     done = torchrun(folder, {
         "commands": [
             *(words(recipe, options, folder / f"two_{name}")
               for name, (recipe, options) in given.items()),
             words("kg", rollouts, folder / "two_rollouts"),
+            words("walks", {}, folder / "ranked", "--resume"),
             ["evaluate", str(folder / "exact"), "--protocol", "full", "--proofs", "1", "--json"],
         ],
         "results": str(folder / "status.json"), "prover": str(folder / "exact"),
@@ -107,6 +110,7 @@ def trained(folder: Path) -> None:
     })  # fmt: skip
     assert done.returncode == 0, done.stderr
     (folder / "printed").write_text(done.stdout)
+    (folder / "told").write_text(done.stderr)
 
 
 def same_figures(left: Any, right: Any, most: float = 1e-6) -> bool:
@@ -221,7 +225,15 @@ def test_the_first_process_alone_writes_and_prints(runs: Path) -> None:
     assert {p.name for p in one.iterdir()} == {p.name for p in two.iterdir()}
     assert [row["step"] for row in history(two)] == [2, 4, 6]
     printed = (runs / "printed").read_text()
-    assert [printed.count(name) for name in ("p_success", "walks alone", "r2n ")] == [3, 1, 1]
+    assert [printed.count(name) for name in ("p_success", "walks alone", "r2n ")] == [3, 2, 1]
+
+
+def test_walks_that_were_weighed_are_ranked_by_both(runs: Path) -> None:
+    """A run of one process that has no figures yet is gone on with by two: nothing is weighed."""
+    assert (runs / "told").read_text().count("; scores were weighed before") == 1
+    assert same_figures(result(runs / "walks"), result(runs / "ranked"))
+    one, two = (runs / name / "model.safetensors" for name in ("walks", "ranked"))
+    assert one.read_bytes() == two.read_bytes()
 
 
 def test_two_evaluate_as_one(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

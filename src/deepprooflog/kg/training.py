@@ -17,6 +17,7 @@ from deepprooflog.errors import Notice
 from deepprooflog.kg.card import graph_card
 from deepprooflog.kg.data.held_out import with_splits
 from deepprooflog.kg.data.load import GraphLike, load_graph
+from deepprooflog.kg.data.rule_remarks import unused_weights
 from deepprooflog.kg.data.rules import MINED, Rules, parse_rules, read_rules
 from deepprooflog.kg.data.snapshot import (
     Snapshot,
@@ -186,7 +187,8 @@ def train_model(
         on_row = tell_rows(run, tracking)
         theory = theory_of(options, kept)
         if progress:
-            for notice in theory.notices:
+            unused = unused_weights(theory.rules, learned=options.learner != WALKS)
+            for notice in (*theory.notices, *unused):
                 print(notice, file=sys.stderr)
         belief, prior_seconds = find_prior(options, theory.graph, folder, progress, prior)
         prover = make_prover(options, theory, belief)

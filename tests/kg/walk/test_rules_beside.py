@@ -195,6 +195,32 @@ def test_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "(mined:" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("text", "weight", "said"),
+    [
+        (f"0.9 :: {GRAN}", 8 / (12 + 5), True),
+        ("20\t15\t0.75\tgran(X,Y) <= mother(X,A), father(A,Y)\n", 15 / (20 + 5), False),
+    ],
+)
+def test_a_rule_weighs_what_is_counted_of_it(
+    text: str, weight: float, said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its file, or else over the training triples; that a label is not used is said."""
+    data = write(family(), tmp_path / "data")
+    (tmp_path / "rules.tsv").write_text(text)
+    given = [f"data={data}", f"rules={tmp_path / 'rules.tsv'}", "threads=1"]
+    given += [f"walk.{key}={value}" for key, value in SHORT["walk"].items()]
+    told = [word for one in given for word in ("--set", one)]
+    assert main(["train", "walks", *told, "--out", str(tmp_path / "run")]) == 0
+    walks = dpl.kg.open(tmp_path / "run").walks
+    assert walks is not None and walks.rules is not None
+    ((_, found),) = walks.rules.backing(walks.graph.test[0])
+    assert found == pytest.approx(weight)
+    printed = capsys.readouterr().err
+    assert ("a rule weighs support / (predictions + 5), counted over" in printed) == said
+    assert "is learned" not in printed
+
+
 def test_rules_about_people_who_are_not_there_are_counted(tmp_path: Path) -> None:
     """On another graph the rule without constants still proves; of the other two that is said."""
     named = "gran(X, c0) :- mother(X, p0). gran(g1, Y) :- father(p1, Y)."

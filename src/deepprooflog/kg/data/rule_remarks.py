@@ -66,12 +66,20 @@ def without_integers(rules: Iterable[Rule], graph: Graph) -> list[DataNotice]:
     return []
 
 
-def unused_weights(rules: Rules) -> list[DataNotice]:
-    """Word of weights that were read from a file: a policy learns its own."""
-    count = sum(rule.weight != 1.0 for rule in rules)
+def unused_weights(rules: Rules, *, learned: bool = True) -> list[DataNotice]:
+    """Word of weights that were read from a file.
+
+    A policy learns its own. Beside walks nothing is `learned` of a rule: it weighs what its file
+    counts of it or, where that does not tell, what is counted over the graph.
+    """
+    count = sum(rule.weight != 1.0 and (learned or rule.counts is None) for rule in rules)
     if not count or rules.file == MINED:
         return []
-    told = f"the weights of {plural(count, 'rule')} are not used: how much a rule counts is learned"
+    how = (
+        "how much a rule counts is learned" if learned
+        else "a rule weighs support / (predictions + 5), counted over the training triples"
+    )  # fmt: skip
+    told = f"the weights of {plural(count, 'rule')} are not used: {how}"
     return [DataNotice(told, rules.file, count=count)]
 
 

@@ -34,12 +34,16 @@ def learn_walks(
 ) -> tuple[WalkProver, Learned | None]:  # fmt: skip
     """Train walks, and weigh them with rules, the prior and facts as validation lists rank best.
 
-    Where `walk.from_run` names another run, its walks are taken as they are.
+    Where `walk.from_run` names another run, its walks are taken as they are. A run that is gone on
+    with is not weighed again where its folder has these walks weighed.
     """
     if not len(graph.valid):
         raise DataError("there are no validation triples to fit on", hint="a graph with valid")
+    walks = None if run is None else kept_walks(options, graph, rules, belief, run)
+    model: WalkModel
+    learned: Learned | None
     if options.walk.from_run:
-        model, learned = other_walks(options, graph), None
+        model, learned = other_walks(options, graph) if walks is None else walks.model, None
         told = f"those of {options.walk.from_run}"
     else:
         trained = train_walks(
@@ -50,19 +54,44 @@ def learn_walks(
         model, learned = trained.model, trained.learned
         passes = learned.steps / -(-2 * len(graph.train) // options.walk.batch)
         told = f"{learned.steps:,} steps, {passes:.1f} of {options.walk.epochs:g} epochs"
+    before = walks is not None and _same(walks.model, model)
     if progress:
-        print(f"walks: {told}; weighing scores on validation lists", file=sys.stderr)
-    read = None if not len(rules) else rule_lists(graph, rules)
-    walks = WalkProver(model.eval(), graph, belief, rules=read).weigh(
-        base_rate=options.belief.base_rate, seed=options.seed
-    )
+        what = "scores were weighed before" if before else "weighing scores on validation lists"
+        print(f"walks: {told}; {what}", file=sys.stderr)
+    if walks is None or not before:
+        read = None if not len(rules) else rule_lists(graph, rules)
+        walks = WalkProver(model.eval(), graph, belief, rules=read).weigh(
+            base_rate=options.belief.base_rate, seed=options.seed
+        )
     if progress and walks.weighed is not None:
         chosen = walks.weighed.chosen
         tried = ", ".join(f"{name} {value:.4f}" for name, value in chosen.tried.items())
         print(f"score: {chosen.weights.text} (validation MRR: {tried})", file=sys.stderr)
-    if run is not None:
+    if run is not None and not before:
         save_walks(walks_path(run.path), walks)
     return walks, learned
+
+
+def kept_walks(
+    options: GraphOptions, graph: Graph, rules: Rules, belief: Belief | None, run: RunFolder
+) -> WalkProver | None:
+    """The walks that a run's folder has, weighed; None where it has none yet."""
+    path = walks_path(run.path)
+    if not path.exists():
+        return None
+    try:
+        return load_walks(
+            path, graph, options.walk, belief, find_device(options.device), rules.rules
+        )
+    except DataError as error:
+        error.hint = "delete it and --resume: scores are weighed again"
+        raise
+
+
+def _same(model: WalkModel, other: WalkModel) -> bool:
+    """Whether two models have the same weights."""
+    theirs = other.state_dict()
+    return all(torch.equal(value, theirs[name]) for name, value in model.state_dict().items())
 
 
 def rule_lists(graph: Graph, rules: Rules) -> RuleLists | None:

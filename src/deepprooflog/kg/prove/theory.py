@@ -7,11 +7,7 @@ from functools import cached_property
 
 from deepprooflog.kg.data.domains import ANYONE, Candidates
 from deepprooflog.kg.data.notice import DataNotice
-from deepprooflog.kg.data.rule_remarks import (
-    unknown_relations,
-    unused_weights,
-    without_integers,
-)
+from deepprooflog.kg.data.rule_remarks import unknown_relations, without_integers
 from deepprooflog.kg.data.rules import Rules
 from deepprooflog.kg.data.triples import Graph
 from deepprooflog.kg.prove.hiding import Hiding
@@ -52,9 +48,5 @@ class Theory:
     def notices(self) -> tuple[DataNotice, ...]:
         """What is odd about triples and rules."""
         rules, graph = self.rules, self.graph
-        own = (
-            *unknown_relations(rules, graph),
-            *without_integers(rules, graph),
-            *unused_weights(rules),
-        )
+        own = (*unknown_relations(rules, graph), *without_integers(rules, graph))
         return (*graph.notices, *rules.notices, *own)
