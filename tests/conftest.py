@@ -19,6 +19,9 @@ install_import_hook([f"deepprooflog.{name}" for name in CHECKED], "type_checker.
 # The tests run in parallel already; what they start inherits the variable.
 torch.set_num_threads(1)
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Without a GPU, its kernels are run by Triton's interpreter, which is chosen when Triton is read.
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 
 settings.register_profile(
     "ci",

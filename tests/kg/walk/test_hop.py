@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprooflog.kg.walk.edges import BLOCK, Edges
-from deepprooflog.kg.walk.hop import degrees, hop, left_out, weighted
+from deepprooflog.kg.walk.hop import degrees, left_out, weighted
+from deepprooflog.kg.walk.plan import Chunks
+from deepprooflog.kg.walk.sums import PLAIN, HopSums
+from kg.walk.interpreted import WHERE, sums_of_a_gpu
 from kg.walk.small import ENTITIES, RELATIONS, Facts, facts
 
 DIRECTED = 2 * len(RELATIONS)
@@ -24,7 +30,7 @@ def adjacency(rows: Facts) -> torch.Tensor:
 
 def dense(at: torch.Tensor, step: torch.Tensor, power: torch.Tensor, rows: Facts) -> torch.Tensor:
     """The hop of one query by definition."""
-    matrix = adjacency(rows)
+    matrix = adjacency(rows).to(at.device)
     degree = matrix.sum(2, keepdim=True).clamp_min(1)
     weight = matrix * degree ** -power[:, None, None]
     return at * step[-1] + torch.einsum("xs,rs,rxy->ys", at, step[:-1], weight)
@@ -34,30 +40,89 @@ def dense(at: torch.Tensor, step: torch.Tensor, power: torch.Tensor, rows: Facts
 @given(facts(), st.integers(0, 2**31))
 def test_a_hop_is_a_sum_of_matrix_products(rows: Facts, seed: int) -> None:
     """Values and gradients; every query without a fact of its own, or with all of them."""
+    hops_are_matrix_products(PLAIN, torch.device("cpu"), rows, seed)
+
+
+@settings(max_examples=8)
+@given(facts(), st.integers(0, 2**31))
+def test_so_is_a_hop_of_a_gpu(rows: Facts, seed: int) -> None:
+    hops_are_matrix_products(sums_of_a_gpu(), WHERE, rows, seed)
+
+
+def hops_are_matrix_products(sums: HopSums, device: torch.device, rows: Facts, seed: int) -> None:
+    """Any hop, and the last one, of which the states of each head are added up."""
     generator = torch.Generator().manual_seed(seed)
-    batch, states = len(rows), 2
-    at = torch.rand(ENTITIES, batch, states, generator=generator, dtype=torch.float64)
-    step = torch.rand(DIRECTED + 1, batch, states, generator=generator, dtype=torch.float64)
-    power = torch.rand(DIRECTED, generator=generator, dtype=torch.float64)
-    inputs = [x.requires_grad_() for x in (at, step, power)]
-    edges = Edges.of(np.array(rows), entities=ENTITIES, relations=len(RELATIONS))
+
+    def drawn(*shape: int) -> torch.Tensor:
+        return torch.rand(shape, generator=generator, dtype=torch.float64).to(device)
+
+    batch, states, heads = len(rows), 4, 1 + seed % 2
+    inputs = [drawn(ENTITIES, batch, states), drawn(DIRECTED + 1, batch, states), drawn(DIRECTED)]
+    at, step, power = (x.requires_grad_() for x in inputs)
+    edges = Edges.of(np.array(rows), entities=ENTITIES, relations=len(RELATIONS)).to(device)
     weights = weighted(edges, power, degrees(edges, None))
-    h, r, t = (torch.tensor(column) for column in zip(*rows, strict=True))
-    mix = torch.rand(ENTITIES, batch, states, generator=generator, dtype=torch.float64)
+    h, r, t = (torch.tensor(column, device=device) for column in zip(*rows, strict=True))
     for out in (None, left_out(weights, h, r, t)):
         rest = [[f for f in rows if out is None or f != own] for own in rows]
         expected = torch.stack(
             [dense(at[:, i], step[:, i], power, rest[i]) for i in range(batch)], 1
         )
-        found = hop(at, step, weights, out)
-        torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
-        pairs = zip(
-            torch.autograd.grad((found * mix).sum(), inputs),
-            torch.autograd.grad((expected * mix).sum(), inputs),
-            strict=True,
-        )
-        for a, b in pairs:
-            torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
+        last = expected.unflatten(2, (heads, -1)).sum(-1)
+        for found, asked in (
+            (sums.hop(at, step, weights, out), expected),
+            (sums.last_hop(at, step, weights, heads, out), last),
+        ):
+            torch.testing.assert_close(found, asked, rtol=1e-9, atol=1e-12)
+            mix = drawn(*asked.shape)
+            pairs = zip(
+                torch.autograd.grad((found * mix).sum(), (at, step, power)),
+                torch.autograd.grad((asked * mix).sum(), (at, step, power), retain_graph=True),
+                strict=True,
+            )
+            for a, b in pairs:
+                torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("sums", "device"),
+    [(lambda: PLAIN, torch.device("cpu")), (sums_of_a_gpu, WHERE)],
+    ids=["plain", "fused"],
+)
+def test_gates_and_turns(sums: Callable[[], HopSums], device: torch.device) -> None:
+    """A factor below 1 for each entity, then a product for each query: values and gradients."""
+    generator = torch.Generator().manual_seed(0)
+    at, logit, turn = (
+        torch.rand(shape, generator=generator, dtype=torch.float64).to(device).requires_grad_()
+        for shape in ((5, 3, 4), (5, 3, 4), (3, 4, 4))
+    )
+    expected = torch.stack([(at[:, q] / (1 + (-logit[:, q]).exp())) @ turn[q] for q in range(3)], 1)
+    found = sums().turned(sums().gated(at, logit), turn)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    mix = torch.rand(expected.shape, generator=generator, dtype=torch.float64).to(device)
+    pairs = zip(
+        torch.autograd.grad((found * mix).sum(), (at, logit, turn)),
+        torch.autograd.grad((expected * mix).sum(), (at, logit, turn)),
+        strict=True,
+    )
+    for a, b in pairs:
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+
+
+@given(st.lists(st.integers(0, 9), max_size=6), st.integers(1, 4))
+def test_chunks_are_the_places_of_their_rows(sizes: list[int], most: int) -> None:
+    pointer = torch.tensor([0, *sizes]).cumsum(0)
+    chunks = Chunks.of(pointer, most)
+    of_row: dict[int, list[int]] = {row: [] for row in range(len(sizes))}
+    behind = iter(chunks.more.tolist())
+    for begin, end, row, place in zip(
+        chunks.begin.tolist(), chunks.end.tolist(), chunks.row.tolist(), chunks.place.tolist(),
+        strict=True,
+    ):  # fmt: skip
+        assert end - begin <= most
+        assert row == (place if place < len(sizes) else next(behind))
+        of_row[row] += range(begin, end)
+    bounds = pointer.tolist()
+    assert of_row == {row: [*range(*bounds[row : row + 2])] for row in range(len(sizes))}
 
 
 def test_pairs_are_padded_to_blocks_of_one_relation() -> None:

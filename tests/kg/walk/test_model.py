@@ -15,13 +15,17 @@ from torch import Tensor
 
 from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.prove.prover import ExploreLimits, Prover
+from deepprooflog.kg.walk import model as walk_model
 from deepprooflog.kg.walk import reached
+from deepprooflog.kg.walk import sums as walk_sums
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.program import directed_names, fact_atom, walk_program
 from deepprooflog.kg.walk.scorer import WalkScorer
+from deepprooflog.kg.walk.sums import PLAIN, sums_for
 from deepprooflog.model import Model
 from deepprooflog.relational.database import Database
+from kg.walk.interpreted import WHERE, sums_of_a_gpu
 from kg.walk.small import RELATIONS, Facts, drawn, facts, facts_of, model_of, walk_options, without
 
 DEVICES = st.sampled_from([(), ("cpu",)])
@@ -162,6 +166,45 @@ def test_cells_and_sweeps_are_one(data: st.DataObject, rows: Facts, options: Wal
         found.append([score, *gradients((score * mix).sum(), model)])
     same(found[1], found[0])
     same(found[2], found[0])
+
+
+@settings(deadline=None, max_examples=6)
+@given(st.data(), facts(), walk_options())
+def test_the_sums_of_a_gpu_are_those_of_torch(
+    data: st.DataObject, rows: Facts, options: WalkOptions
+) -> None:
+    """Over all entities, with facts hidden and each query's own left out."""
+    if WHERE.type != "cpu":
+        pytest.skip("a GPU does not sum what is on a CPU")
+    graph, model, sums = drawn(rows), model_of(options), sums_of_a_gpu()
+    torch.manual_seed(data.draw(st.integers(0, 99)))
+    known = facts_of(graph).thinned(data.draw(st.sampled_from([0.0, 0.3])))
+    h, r, t = torch.from_numpy(graph.train).unbind(1)
+    queries = torch.cat([h, t]), torch.cat([r, r + len(RELATIONS)]), torch.cat([t, h])
+    found = []
+    for own in (PLAIN, sums):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reached, "FEW", -1.0)
+            patch.setattr(walk_model, "sums_for", lambda *_, own=own: own)
+            score = model(known, *queries)
+        mix = torch.arange(1, score.numel() + 1, dtype=torch.float64).view(score.shape)
+        found.append([score, *gradients((score * mix).sum(), model)])
+    same(found[1], found[0])
+
+
+@pytest.mark.parametrize(
+    ("device", "states", "fused"),
+    [("cpu", 8, False), ("cuda", 8, True), ("cuda", 1, True), ("cuda", 6, False)],
+)
+def test_who_adds_up_dense_hops(
+    device: str, states: int, fused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A GPU does where the states of a head are a power of two and Triton is there."""
+    pytest.importorskip("triton", reason="Triton runs the kernels of a GPU")
+
+    assert (sums_for(torch.device(device), states) is not PLAIN) == fused
+    monkeypatch.setattr(walk_sums, "find_spec", lambda name: None)
+    assert sums_for(torch.device(device), states) is PLAIN
 
 
 def test_what_is_no_fact_is_not_left_out() -> None:

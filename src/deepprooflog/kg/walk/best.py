@@ -20,7 +20,7 @@ from torch import Tensor
 
 from deepprooflog.kg.walk.edges import BLOCK
 from deepprooflog.kg.walk.hop import LeftOut, Weighted, left_out, weighted
-from deepprooflog.kg.walk.model import OwnFact, WalkGraph, WalkModel, gates, suited
+from deepprooflog.kg.walk.model import OwnFact, WalkGraph, WalkModel, gate_logits, suited
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ class _Tables:
         self.turn, self.step = _logs(weights.turn[:, 0]), _logs(weights.step[:, :, 0])
         open_ = np.zeros((hops, edges.entities, states))
         if weights.gate is not None:
-            open_ = np.stack([_logs(gates(facts, gate, own)[:, 0]) for gate in weights.gate])
+            logits = [gate_logits(facts, gate, own)[:, 0] for gate in weights.gate]
+            open_ = np.stack([_logs(logit.sigmoid()) for logit in logits])
         self.gate = open_
         self.suit = np.zeros(edges.entities)
         if weights.suit is not None:

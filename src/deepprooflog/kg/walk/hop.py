@@ -109,6 +109,31 @@ def hop(
     return torch.addcmul(moved, at, step[-1])
 
 
+def last_hop(
+    at: Float[Tensor, "entities batch states"],
+    step: Float[Tensor, "steps batch states"],
+    weights: Weighted,
+    heads: int,
+    without: LeftOut | None = None,
+) -> Float[Tensor, "entities batch heads"]:
+    """The same for the last step, after which the states of each head no longer matter."""
+    return torch.unflatten(hop(at, step, weights, without), 2, (heads, -1)).sum(-1)
+
+
+def gated(
+    at: Float[Tensor, "entities batch states"], logit: Float[Tensor, "entities batch states"]
+) -> Float[Tensor, "entities batch states"]:
+    """What the gates let through of the walks."""
+    return at * logit.sigmoid()
+
+
+def turned(
+    at: Float[Tensor, "entities batch states"], turn: Float[Tensor, "batch states states"]
+) -> Float[Tensor, "entities batch states"]:
+    """Each query's walks in new states."""
+    return torch.einsum("ebs,bst->ebt", at, turn)
+
+
 class _Hop(Function):
     """The edges' part of a hop."""
 
@@ -123,13 +148,15 @@ class _Hop(Function):
         ctx.weights, ctx.without = weights, without
         pairs = _times(at.view(entities, -1)[edges.source], step, edges)
         if without is None:
-            moved = _sum(edges.in_row, edges.in_pair, weights.into, pairs, entities)
+            moved = sparse_sum(edges.in_row, edges.in_pair, weights.into, pairs, entities)
             return moved.view(at.shape)
         own = pairs.view(-1, batch, states)
-        rest = _rest(weights, without)
+        rest = rest_of(weights, without)
         taken = own[without.pair, without.query] * rest[:, None]
         own[without.pair, without.query] = taken
-        moved = _sum(edges.in_row, edges.in_pair, weights.into, pairs, entities).view(at.shape)
+        moved = sparse_sum(edges.in_row, edges.in_pair, weights.into, pairs, entities).view(
+            at.shape
+        )
         taken = taken * without.weight[:, None]
         for part in (slice(0, batch), slice(batch, 2 * batch)):
             place = without.target[part], without.query[part]
@@ -144,9 +171,9 @@ class _Hop(Function):
         edges, (entities, batch, states) = weights.edges, at.shape
         grad = grad.contiguous()
         flat = grad.view(entities, -1)
-        back = _sum(edges.out_row, edges.out_target, weights.weight, flat, edges.pairs)
+        back = sparse_sum(edges.out_row, edges.out_target, weights.weight, flat, edges.pairs)
         if without is not None:
-            rest = _rest(weights, without)
+            rest = rest_of(weights, without)
             own = back.view(-1, batch, states)
             place = without.pair, without.query
             less = grad[without.target, without.query] * without.weight[:, None]
@@ -167,7 +194,7 @@ class _Hop(Function):
                 of_power.index_add_(0, without.relation, more * without.there * found)
         back = _times(back, step, edges)
         ones = torch.ones(len(edges.from_pair), dtype=grad.dtype, device=grad.device)
-        of_at = _sum(edges.from_row, edges.from_pair, ones, back, entities)
+        of_at = sparse_sum(edges.from_row, edges.from_pair, ones, back, entities)
         return of_at.view(at.shape), of_step[:, 0].reshape(step.shape), of_power, None, None
 
 
@@ -178,7 +205,7 @@ def _times(pairs: Tensor, step: Tensor, edges: Edges) -> Tensor:
     return pairs
 
 
-def _rest(weights: Weighted, without: LeftOut) -> Tensor:
+def rest_of(weights: Weighted, without: LeftOut) -> Float[Tensor, " two_batch"]:
     """By how much the rest of a pair grows when its degree falls by one.
 
     An only edge leaves nothing behind.
@@ -188,7 +215,9 @@ def _rest(weights: Weighted, without: LeftOut) -> Tensor:
     return torch.where(without.there, torch.where(degree > 1, grown, 0.0), 1.0)
 
 
-def _sum(row: Tensor, column: Tensor, value: Tensor, dense: Tensor, rows: int) -> Tensor:
+def sparse_sum(
+    row: Tensor, column: Tensor, value: Tensor, dense: Float[Tensor, "_ columns"], rows: int
+) -> Float[Tensor, "rows columns"]:
     """The product of a sparse matrix, given by compressed rows, and a dense one."""
     if not len(column):
         return dense.new_zeros(rows, dense.shape[1])

@@ -19,11 +19,12 @@ from torch import Tensor, nn
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triples import Graph, did_you_mean
 from deepprooflog.kg.walk.edges import Edges
-from deepprooflog.kg.walk.hop import LeftOut, Weighted, degrees, hop, left_out, weighted
+from deepprooflog.kg.walk.hop import LeftOut, degrees, left_out, weighted
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.policy import WalkPolicy, Weights
 from deepprooflog.kg.walk.profile import Profile, amounts, presence
 from deepprooflog.kg.walk.reached import Cells, Fan, Reached, at_once, by_query
+from deepprooflog.kg.walk.sums import sums_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +175,14 @@ class WalkModel(nn.Module):
                 return walks.last_step(weights.step[n], power, fan, o.heads), weights, own
             walks, n = walks.step(weights.step[n], power, fan), n + 1
         at = walks.spread()
+        sums = sums_for(at.device, o.states // o.heads)
         for m in range(n, o.hops):
-            at = _advance(graph, edges, weights, m, at, without, own)
-        return at.view(*at.shape[:2], o.heads, -1).sum(-1), weights, own
+            if weights.gate is not None:
+                at = sums.gated(at, gate_logits(graph, weights.gate[m], own))
+            at = sums.turned(at, weights.turn[m])
+            if m < o.hops - 1:
+                at = sums.hop(at, weights.step[m], edges, without)
+        return sums.last_hop(at, weights.step[-1], edges, o.heads, without), weights, own
 
 
 class OwnFact:
@@ -206,7 +212,8 @@ def gates_of_cells(
 ) -> Float[Tensor, "cells states"]:  # fmt: skip
     """The gates of cells; all at once, they are taken from those of all entities."""
     if at_once(gate):
-        return gates(graph, gate, own).flatten(0, 1).index_select(0, cells.place)
+        logits = gate_logits(graph, gate, own).flatten(0, 1)
+        return logits.index_select(0, cells.place).sigmoid()
     seen = graph.presence[cells.entity]
     if own is not None:
         row = cells.row[own.query * cells.entities + own.entity]
@@ -215,28 +222,17 @@ def gates_of_cells(
     return (logits + gate[-1].index_select(0, cells.query)).sigmoid()
 
 
-def _advance(
-    graph: WalkGraph, edges: Weighted, weights: Weights, n: int, at: Tensor,
-    without: LeftOut | None, own: OwnFact | None,
-) -> Tensor:  # fmt: skip
-    """One hop: the gate of where the walk stands, a turn of its state, a step."""
-    if weights.gate is not None:
-        at = at * gates(graph, weights.gate[n], own)
-    at = torch.einsum("ebs,bst->ebt", at, weights.turn[n])
-    return hop(at, weights.step[n], edges, without)
-
-
-def gates(
+def gate_logits(
     graph: WalkGraph, gate: Float[Tensor, "numbers_and_1 batch states"], own: OwnFact | None
 ) -> Float[Tensor, "entities batch states"]:
-    """The gates of all entities under one hop's coefficients."""
+    """The logits of all entities' gates under one hop's coefficients."""
     logits = torch.addmm(gate[-1].flatten(), graph.presence, gate[:-1].flatten(1))
     logits = logits.view(-1, *gate.shape[1:])
     if own is not None:
         of_own = gate[:-1].permute(1, 0, 2)[own.query]  # [2 batch, numbers, states]
         found = torch.bmm(own.presence[:, None], of_own)[:, 0] + gate[-1][own.query]
         logits = own.put(logits, found)
-    return logits.sigmoid()
+    return logits
 
 
 def suited(

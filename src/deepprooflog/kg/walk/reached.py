@@ -87,9 +87,9 @@ class Fan:
 
         `degree` has the edges of each pair of the graph that are kept.
         """
-        cell, place = _ranges(edges.from_row, cells.entity)
+        cell, place = ranges(edges.from_row, cells.entity)
         query, own = cells.query[cell], edges.from_pair[place].long()
-        of_pair, edge = _ranges(edges.out_row, own)
+        of_pair, edge = ranges(edges.out_row, own)
         target, count = edges.out_target[edge].long(), degree[own]
         keep = None if kept is None else kept[edge] > 0
         if without is not None:
@@ -202,7 +202,7 @@ def by_query(
     return found.flatten(0, 1).index_select(0, place)
 
 
-def _ranges(
+def ranges(
     row: Int[Tensor, " rows_and_1"], which: Int[Tensor, " some"]
 ) -> tuple[Int[Tensor, " places"], Int[Tensor, " places"]]:
     """The places of some compressed rows, each with the number of the row it is of."""
