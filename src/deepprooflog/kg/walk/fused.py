@@ -3,26 +3,24 @@
     at'(y, s) = Σ over edges x –r→ y, staying among them, of at(x, s) · step(r, s) · weight
 
 is read edge by edge from `at`, and so are its gradients; what a query leaves out is put right at
-the few edges of its own pairs. Of the last hop only the sum over the states of each head is asked
-for: there the states of a pair are added up before its edges are gone along.
+the few edges of its own pairs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.autograd import Function
 
 from deepprooflog.kg.walk import kernels
 from deepprooflog.kg.walk.edges import BLOCK, Edges
-from deepprooflog.kg.walk.hop import LeftOut, Weighted, rest_of, sparse_sum
+from deepprooflog.kg.walk.hop import LeftOut, Weighted
+from deepprooflog.kg.walk.own_edges import OwnEdges, rows
 from deepprooflog.kg.walk.plan import MOST, Chunks, HopPlan
-from deepprooflog.kg.walk.reached import ranges
 
 _PLANS: WeakKeyDictionary[Edges, HopPlan] = WeakKeyDictionary()
 
@@ -45,18 +43,6 @@ def hop(
     return found
 
 
-def last_hop(
-    at: Float[Tensor, "entities batch states"],
-    step: Float[Tensor, "steps batch states"],
-    weights: Weighted,
-    heads: int,
-    without: LeftOut | None = None,
-) -> Float[Tensor, "entities batch heads"]:
-    """The same, the states of each head added up."""
-    found: Tensor = _LastHop.apply(at, step, weights.power, weights, heads, without)  # type: ignore[no-untyped-call]
-    return found
-
-
 def gated(
     at: Float[Tensor, "entities batch states"], logit: Float[Tensor, "entities batch states"]
 ) -> Float[Tensor, "entities batch states"]:
@@ -73,52 +59,6 @@ def turned(
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class OwnEdges:
-    """The edges of the pairs that lose one, and what changes there.
-
-    `cell` is a row of a table with one for every entity and query; `change` is what is added to an
-    edge's weight, `of_power` to the gradient of its relation's power.
-    """
-
-    owner: Int[Tensor, " edges"]
-    cell: Int[Tensor, " edges"]
-    change: Float[Tensor, " edges"]
-    of_power: Float[Tensor, " edges"]
-    source: Int[Tensor, " two_batch"]  # the cell that each pair leaves
-    step: Int[Tensor, " two_batch"]  # its relation and query in the table of steps
-    left: Int[Tensor, " two_batch"]  # the cells that the edges left out lead to
-
-    @classmethod
-    def of(cls, weights: Weighted, without: LeftOut) -> OwnEdges:
-        """Of the facts that some queries leave out."""
-        edges, query, batch = weights.edges, without.query, len(without.query) // 2
-        owner, edge = ranges(edges.out_row, without.pair)
-        target, weight = edges.out_target[edge].long(), weights.weight[edge]
-        rest = rest_of(weights, without)[owner]
-        log = without.degree.log()[owner]
-        less = (without.degree - 1).clamp_min(1).log()[owner]
-        out = target == without.target[owner]
-        change = weight * torch.where(out, -1.0, rest - 1)
-        of_power = weight * torch.where(out, log, log - less * rest)
-        source = edges.source[without.pair]
-        return cls(
-            owner, target * batch + query[owner], change, of_power, source * batch + query,
-            without.relation * batch + query, without.target * batch + query,
-        )  # fmt: skip
-
-
-def _own(weights: Weighted, without: LeftOut | None) -> OwnEdges | None:
-    """Made once for the hops of a batch."""
-    if without is None:
-        return None
-    kept = without.__dict__.get("own_edges")
-    if kept is None:
-        kept = without.__dict__["own_edges"] = OwnEdges.of(weights, without)
-    assert isinstance(kept, OwnEdges)
-    return kept
-
-
 class _Hop(Function):
     """A hop, staying among its edges."""
 
@@ -127,27 +67,23 @@ class _Hop(Function):
         ctx: Any, at: Tensor, step: Tensor, power: Tensor, weights: Weighted,
         without: LeftOut | None,
     ) -> Tensor:  # fmt: skip
-        entities, batch, states = at.shape
+        entities, _, states = at.shape
         at, step = at.contiguous(), step.contiguous()
-        own = _own(weights, without)
+        own = OwnEdges.once(weights, without)
         ctx.save_for_backward(at, step)
-        ctx.weights, ctx.without, ctx.own = weights, without, own
+        ctx.weights, ctx.own = weights, own
         plan, weight = plan_of(weights.edges), _with_stay(weights.weight, 1.0)
         moved = kernels.gather(
             plan.into, at.view(entities, -1), step.view(len(step), -1), weight[plan.into.edge]
         ).view(at.shape)
         if own is not None:
-            flat = moved.view(-1, states)
-            value = _rows(at, own.source) * _rows(step, own.step)
-            flat.index_add_(0, own.cell, own.change[:, None] * value[own.owner])
-            for part in (slice(0, batch), slice(batch, None)):
-                # What is taken away was added before: below 0 there is only rounding.
-                flat[own.left[part]] = flat[own.left[part]].clamp_min(0)
+            own.put_right(moved.view(-1, states), rows(at, own.source) * rows(step, own.step))
         return moved
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        weights, without, own = ctx.weights, ctx.without, ctx.own
+        weights = ctx.weights
+        own: OwnEdges | None = ctx.own
         at, step = ctx.saved_tensors
         entities, _, states = at.shape
         grad = grad.contiguous()
@@ -167,82 +103,46 @@ class _Hop(Function):
         of_power = None if more is None else (more * flat_step).sum(1)[:-1]
         of_step = of_step.view(step.shape)
         if own is not None:
-            here, there = _rows(at, own.source), _rows(step, own.step)
-            found = _rows(grad, own.cell)
-            change = _added(own.change[:, None] * found, own.owner, len(here))
+            here, there = rows(at, own.source), rows(step, own.step)
+            change, of_log = own.back(grad.view(-1, states))
             of_at.view(-1, states).index_add_(0, own.source, change * there)
             of_step.view(-1, states).index_add_(0, own.step, change * here)
             if of_power is not None:
-                change = _added(own.of_power[:, None] * found, own.owner, len(here))
-                of_power.index_add_(0, without.relation, (change * here * there).sum(1))
+                of_power.index_add_(0, own.relation, (of_log * here * there).sum(1))
         return of_at, of_step, of_power, None, None
 
 
-class _LastHop(Function):
-    """A hop whose states are added up, those of each head."""
+class TritonPairs:
+    """The sums over pairs of the last hop."""
 
-    @staticmethod
-    def forward(
-        ctx: Any, at: Tensor, step: Tensor, power: Tensor, weights: Weighted, heads: int,
-        without: LeftOut | None,
-    ) -> Tensor:  # fmt: skip
-        edges, (entities, batch, states) = weights.edges, at.shape
-        narrow = states // heads
-        at, step = at.contiguous(), step.contiguous()
-        own = _own(weights, without)
-        ctx.save_for_backward(at, step)
-        ctx.weights, ctx.without, ctx.own, ctx.narrow = weights, without, own, narrow
-        flat, flat_step = at.view(entities, -1), step.view(len(step), -1)
-        pairs = kernels.shrunk(flat, flat_step, edges.source, edges.block, BLOCK, narrow)
-        moved = sparse_sum(edges.in_row, edges.in_pair, weights.into, pairs, entities)
-        moved = moved + _staying(flat, flat_step[-1:], narrow)
-        if own is not None:
-            cells = moved.view(-1, heads)
-            value = torch.unflatten(_rows(at, own.source) * _rows(step, own.step), 1, (heads, -1))
-            cells.index_add_(0, own.cell, own.change[:, None] * value.sum(-1)[own.owner])
-            for part in (slice(0, batch), slice(batch, None)):
-                cells[own.left[part]] = cells[own.left[part]].clamp_min(0)
-        return moved.view(entities, batch, heads)
+    def carried(self, at: Tensor, step: Tensor, edges: Edges, narrow: int) -> Tensor:
+        """Σ over states of at(source) · step(relation), for each pair and head."""
+        return kernels.shrunk(at, step, edges.source, edges.block, BLOCK, narrow)
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        weights, without, own, narrow = ctx.weights, ctx.without, ctx.own, ctx.narrow
-        at, step = ctx.saved_tensors
-        edges, (entities, batch, states) = weights.edges, at.shape
-        heads, device = states // narrow, at.device
-        flat, flat_step = at.view(entities, -1), step.view(len(step), -1)
-        few = grad.contiguous().view(entities, -1)
-        back = sparse_sum(edges.out_row, edges.out_target, weights.weight, few, edges.pairs)
-        plan = plan_of(edges)
-        of_at = kernels.gather(plan.of_source, back, flat_step, None, narrow=narrow)
-        of_at = of_at.view(entities, batch, heads, narrow).addcmul_(
-            grad[..., None], step[-1].view(batch, heads, narrow)
-        )
-        learned = ctx.needs_input_grad[2]
-        log = -weights.degree.log() if learned else None
-        number = torch.arange(edges.pairs, device=device)
-        of_edges, more = kernels.products(
-            _blocks(edges), flat, back, edges.source, number, None, log, narrow=narrow
-        )
-        everyone = torch.arange(entities, device=device)
-        of_stay, _ = kernels.products(
-            Chunks.of(torch.tensor([0, entities], device=device), 4 * MOST), flat, few, everyone,
-            everyone, None, None, narrow=narrow,
-        )  # fmt: skip
-        of_power = None if more is None else (more * flat_step[:-1]).sum(1)
-        of_step = torch.cat([of_edges, of_stay]).view(step.shape)
-        if own is not None:
-            here, there = _rows(at, own.source), _rows(step, own.step)
-            found = few.view(-1, heads).index_select(0, own.cell)
-            change = _added(own.change[:, None] * found, own.owner, len(here))
-            change = change.repeat_interleave(narrow, 1)
-            of_at.view(-1, states).index_add_(0, own.source, change * there)
-            of_step.view(-1, states).index_add_(0, own.step, change * here)
-            if of_power is not None:
-                change = _added(own.of_power[:, None] * found, own.owner, len(here))
-                change = change.repeat_interleave(narrow, 1)
-                of_power.index_add_(0, without.relation, (change * here * there).sum(1))
-        return of_at.view(at.shape), of_step, of_power, None, None, None
+    def stayed(self, at: Tensor, step: Tensor, narrow: int) -> Tensor:
+        """Σ over states of at · step, for each entity and head."""
+        everyone = torch.arange(len(at), device=at.device)
+        return kernels.shrunk(at, step, everyone, everyone.new_zeros(1), 1 << 30, narrow)
+
+    def of_at(self, back: Tensor, step: Tensor, edges: Edges, narrow: int) -> Tensor:
+        """Σ over the pairs of each source of back · step(relation)."""
+        return kernels.gather(plan_of(edges).of_source, back, step, None, narrow=narrow)
+
+    def of_step(
+        self, at: Tensor, back: Tensor, edges: Edges, log: Tensor | None, narrow: int
+    ) -> tuple[Tensor, Tensor | None]:
+        """Σ over the pairs of each relation of at(source) · back; and of that times `log`."""
+        number = torch.arange(edges.pairs, device=at.device)
+        chunks = plan_of(edges).blocks
+        return kernels.products(chunks, at, back, edges.source, number, None, log, narrow=narrow)
+
+    def of_stay(self, at: Tensor, grad: Tensor, narrow: int) -> Tensor:
+        """Σ over entities of at · grad, as one row."""
+        everyone = torch.arange(len(at), device=at.device)
+        pointer = torch.tensor([0, len(at)], device=at.device)
+        return kernels.products(
+            Chunks.of(pointer, 4 * MOST), at, grad, everyone, everyone, None, None, narrow=narrow
+        )[0]
 
 
 class _Gated(Function):
@@ -280,23 +180,3 @@ def _by_query(at: Tensor, matrix: Tensor) -> Tensor:
 
 def _with_stay(values: Tensor, of_stay: float) -> Tensor:
     return torch.cat([values, values.new_full((1,), of_stay)])
-
-
-def _rows(table: Tensor, cell: Tensor) -> Tensor:
-    return table.reshape(-1, table.shape[2]).index_select(0, cell)
-
-
-def _added(values: Tensor, owner: Tensor, count: int) -> Tensor:
-    return values.new_zeros(count, values.shape[1]).index_add_(0, owner, values)
-
-
-def _staying(flat: Tensor, step: Tensor, narrow: int) -> Tensor:
-    everyone = torch.arange(len(flat), device=flat.device)
-    return kernels.shrunk(flat, step, everyone, everyone.new_zeros(1), 1 << 30, narrow)
-
-
-def _blocks(edges: Edges) -> Chunks:
-    """Pairs by their relation, a chunk for each block."""
-    begin = torch.arange(0, edges.pairs, BLOCK, device=edges.source.device)
-    rows = 2 * edges.relations
-    return Chunks(rows, begin, begin + BLOCK, edges.block, begin, begin[:0])

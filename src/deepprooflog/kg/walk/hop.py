@@ -109,17 +109,6 @@ def hop(
     return torch.addcmul(moved, at, step[-1])
 
 
-def last_hop(
-    at: Float[Tensor, "entities batch states"],
-    step: Float[Tensor, "steps batch states"],
-    weights: Weighted,
-    heads: int,
-    without: LeftOut | None = None,
-) -> Float[Tensor, "entities batch heads"]:
-    """The same for the last step, after which the states of each head no longer matter."""
-    return torch.unflatten(hop(at, step, weights, without), 2, (heads, -1)).sum(-1)
-
-
 def gated(
     at: Float[Tensor, "entities batch states"], logit: Float[Tensor, "entities batch states"]
 ) -> Float[Tensor, "entities batch states"]:

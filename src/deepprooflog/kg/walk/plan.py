@@ -75,8 +75,9 @@ class HopPlan:
     back: Gathered  # by source, from targets
     of_relation: Gathered  # by relation, from sources ...
     target: Int[Tensor, " terms"]  # ... and targets
-    # Pairs by their source, for the last hop.
+    # Pairs by their source, and by their relation, for the last hop.
     of_source: Gathered
+    blocks: Chunks
 
     @classmethod
     def of(cls, edges: Edges) -> HopPlan:
@@ -106,4 +107,8 @@ class HopPlan:
         of_source = Gathered(
             edges.from_pair, edges.block[pair // BLOCK].int(), pair, Chunks.of(edges.from_row)
         )
-        return cls(into, back, of_relation, target[order].int(), of_source)
+        begin = torch.arange(0, edges.pairs, BLOCK, device=device)
+        blocks = Chunks(
+            2 * edges.relations, begin, begin + BLOCK, edges.block, begin, begin[:0]
+        )  # fmt: skip
+        return cls(into, back, of_relation, target[order].int(), of_source, blocks)

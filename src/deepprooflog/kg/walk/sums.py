@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 
 import torch
@@ -11,26 +12,32 @@ from torch import Tensor
 
 from deepprooflog.device import GPU
 from deepprooflog.kg.walk import hop
+from deepprooflog.kg.walk.last_hop import PairSums, TorchPairs, last_hop
 
 
 @dataclass(frozen=True)
 class HopSums:
-    """The four sums of a dense hop."""
+    """What a dense hop is made of; of the last one, sums over pairs."""
 
     gated: Callable[..., Tensor]
     turned: Callable[..., Tensor]
     hop: Callable[..., Tensor]
-    last_hop: Callable[..., Tensor]
+    pairs: PairSums
+
+    @property
+    def last_hop(self) -> Callable[..., Tensor]:
+        """The last hop by these sums."""
+        return partial(last_hop, sums=self.pairs)
 
 
-PLAIN = HopSums(hop.gated, hop.turned, hop.hop, hop.last_hop)
+PLAIN = HopSums(hop.gated, hop.turned, hop.hop, TorchPairs())
 
 
 def fused_sums() -> HopSums:
     """Those of a GPU, for which Triton is needed."""
     from deepprooflog.kg.walk import fused
 
-    return HopSums(fused.gated, fused.turned, fused.hop, fused.last_hop)
+    return HopSums(fused.gated, fused.turned, fused.hop, fused.TritonPairs())
 
 
 def sums_for(device: torch.device, states: int) -> HopSums:
