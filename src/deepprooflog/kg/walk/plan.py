@@ -1,8 +1,8 @@
 """The order in which a GPU adds up a hop: edges by target, by source, by relation, in even chunks.
 
 A sum over the edges of one row may be long or short: rows are cut into chunks of at most `MOST`
-edges, each of which is one program's work. A row of one chunk is written where it belongs; those of
-several are added up afterwards. Staying is an edge from an entity to itself, of a relation of its
+edges, each of which is one program's work. The first of a row is written where it belongs, and the
+others are added to it afterwards. Staying is an edge from an entity to itself, of a relation of its
 own and of weight 1.
 """
 
@@ -27,15 +27,15 @@ class Chunks:
     >>> chunks.begin.tolist(), chunks.end.tolist()
     ([0, 1, 1, 3, 5], [1, 1, 3, 5, 6])
     >>> chunks.place.tolist(), chunks.more.tolist(), chunks.rows
-    ([0, 1, 3, 4, 5], [2, 2, 2], 3)
+    ([0, 1, 2, 3, 4], [2, 2], 3)
     """
 
     rows: int
     begin: Int[Tensor, " chunks"]
     end: Int[Tensor, " chunks"]
     row: Int[Tensor, " chunks"]
-    place: Int[Tensor, " chunks"]  # the row, or behind all rows where it has several chunks
-    more: Int[Tensor, " of_several"]  # the row of each place behind all rows
+    place: Int[Tensor, " chunks"]  # the row, or behind all rows where it is not a row's first
+    more: Int[Tensor, " behind"]  # the row of each place behind all rows
 
     @classmethod
     def of(cls, pointer: Integer[Tensor, " rows_and_1"], most: int = MOST) -> Chunks:
@@ -48,10 +48,10 @@ class Chunks:
         number = torch.arange(len(row), device=device) - first[row]
         begin = pointer[row] + most * number
         end = torch.minimum(begin + most, pointer[row + 1])
-        several = chunks[row] > 1
-        behind = len(count) + several.cumsum(0) - 1
-        place = torch.where(several, behind, row)
-        return cls(len(count), begin.int(), end.int(), row, place.int(), row[several])
+        more = number > 0
+        behind = len(count) + more.cumsum(0) - 1
+        place = torch.where(more, behind, row)
+        return cls(len(count), begin.int(), end.int(), row, place.int(), row[more])
 
 
 @dataclass(frozen=True, eq=False)
