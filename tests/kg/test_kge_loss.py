@@ -132,6 +132,22 @@ def test_the_dual_regularizer() -> None:
         assert more[row].item() == pytest.approx(0.2 * both / 2, rel=1e-5)
 
 
+def test_telling_the_relation() -> None:
+    """Softmax over the relations between two entities, and over their inverses the other way."""
+    torch.manual_seed(0)
+    model = ComplEx(5, 2, 3, scale=1.0).double()
+    plain = one_against_all(model, TRIPLES, 0.0)
+    more = (one_against_all(model, TRIPLES, 0.0, telling=0.5) - plain).detach()
+    entity, factor = (torch.complex(t[:, :3], t[:, 3:]) for t in (model.entity, model.factor))
+    expected = []
+    for h, r, t in TRIPLES.tolist():
+        along = (entity[h] * factor[:2] * entity[t].conj()).sum(1).real
+        back = (entity[t] * factor[2:] * entity[h].conj()).sum(1).real
+        entropy = along.exp().sum().log() - along[r] + back.exp().sum().log() - back[r]
+        expected.append(0.5 * entropy.item() / 2)
+    torch.testing.assert_close(more, torch.tensor(expected, dtype=torch.float64))
+
+
 def test_negatives_of_each_and_shared_of_both_sides() -> None:
     batch = torch.arange(30).reshape(10, 3) % 4
     split = corrupted_sides(batch, 4, KgeOptions(negatives=7))

@@ -3,8 +3,9 @@
     −log softmax(f(h, r, ·))[t] − log softmax(f(t, r⁻¹, ·))[h]
     + λ (‖h‖³₃ + ‖r‖³₃ + ‖t‖³₃)                                    (Lacroix et al. 2018)
     + μ (‖h‖² + ‖t‖² + 3 ‖h∘r‖² + 3 ‖t∘r‖²) / 2                    (Zhang et al. 2020)
+    − ν log softmax(f(h, ·, t))[r] − ν log softmax(f(t, ·, h))[r⁻¹]   (Chen et al. 2021)
 
-The last is weighted as in the authors' code.
+The last but one is weighted as in the authors' code.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class ComplEx(Kge):
         self, options: KgeOptions, known: TripleSet[Tensor]
     ) -> Callable[[Int[Tensor, "batch 3"]], Float[Tensor, " batch"]]:
         def losses(triples: Int[Tensor, "batch 3"]) -> Float[Tensor, " batch"]:
-            return one_against_all(self, triples, options.n3, options.dura)
+            return one_against_all(self, triples, options.n3, options.dura, options.telling)
 
         return torch.compile(losses, dynamic=False) if options.compiled else losses
 
@@ -70,8 +71,9 @@ class ComplEx(Kge):
 
 
 def one_against_all(
-    model: ComplEx, triples: Int[Tensor, "batch 3"], n3: float, dura: float = 0.0
-) -> Float[Tensor, " batch"]:
+    model: ComplEx, triples: Int[Tensor, "batch 3"], n3: float, dura: float = 0.0,
+    telling: float = 0.0,
+) -> Float[Tensor, " batch"]:  # fmt: skip
     """The cross-entropy of both directions and the regularizers of each triple."""
     h, r, t = triples.unbind(1)
     head, tail = rows(model.entity, h), rows(model.entity, t)
@@ -82,6 +84,11 @@ def one_against_all(
         loss = loss + n3 * sum(cubed(v) for v in (head, tail, forward, inverse))
     if dura:
         loss = loss + dura * (dual(head, forward, tail) + dual(tail, inverse, head))
+    if telling:
+        along, against = torch.split(model.factor, model.relations)
+        told = cross_entropy(product(conjugate(head), tail) @ along.T, r, reduction="none")
+        back = cross_entropy(product(conjugate(tail), head) @ against.T, r, reduction="none")
+        loss = loss + telling * (told + back)
     return loss / 2
 
 

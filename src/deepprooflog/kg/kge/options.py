@@ -72,6 +72,10 @@ class KgeOptions(CheckedOptions):
     dura: float = option(
         0.0, "ComplEx: weight of the duality-induced regularizer", at_least=0, at_most=1e6
     )
+    telling: float = option(
+        0.0, "ComplEx: weight of telling a triple's relation by its entities", at_least=0,
+        at_most=1e6,
+    )  # fmt: skip
     weight_decay: float = option(0.0, "of Adam", at_least=0, at_most=1e6)
 
     validate_every: int = option(1000, "steps between two validations", at_least=1, at_most=MOST)
