@@ -210,8 +210,9 @@ def gates_of_cells(
     graph: WalkGraph, cells: Cells, gate: Float[Tensor, "numbers_and_1 batch states"],
     own: OwnFact | None,
 ) -> Float[Tensor, "cells states"]:  # fmt: skip
-    """The gates of cells; all at once, they are taken from those of all entities."""
-    if at_once(gate):
+    """The gates of cells; all at once and many, they are taken from those of all entities."""
+    numbers, _, states = gate.shape
+    if at_once(gate) and cells.most * (numbers + states) >= cells.entities * states:
         logits = gate_logits(graph, gate, own).flatten(0, 1)
         return logits.index_select(0, cells.place).sigmoid()
     seen = graph.presence[cells.entity]

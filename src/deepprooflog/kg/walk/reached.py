@@ -13,6 +13,7 @@ where millions of rows share a few dozen weights.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -56,6 +57,16 @@ class Cells:
     def query(self) -> Int[Tensor, " cells"]:
         """Whose each is."""
         return self.key // self.entities
+
+    @cached_property
+    def sizes(self) -> Int[Tensor, " queries"]:
+        """How many each query has."""
+        return torch.bincount(self.query, minlength=self.queries)
+
+    @cached_property
+    def most(self) -> int:
+        """How many the query with most of them has."""
+        return int(self.sizes.max())
 
     @property
     def place(self) -> Int[Tensor, " cells"]:
@@ -190,12 +201,11 @@ def by_query(
 
     All at once, each query has as many rows as the one that has most.
     """
-    query = cells.query
-    size = torch.bincount(query, minlength=cells.queries)
+    query, size = cells.query, cells.sizes
     if not at_once(values):
         parts = zip(torch.split(values, size.tolist()), matrix, strict=True)
         return torch.cat([part @ own for part, own in parts])
-    most, begin = int(size.max()), size.cumsum(0) - size
+    most, begin = cells.most, size.cumsum(0) - size
     place = query * most + torch.arange(len(query), device=query.device) - begin[query]
     padded = values.new_zeros(cells.queries * most, values.shape[1]).index_copy(0, place, values)
     found = torch.bmm(padded.view(cells.queries, most, -1), matrix)
