@@ -30,7 +30,7 @@ TRACKED = {"track": "none"}
 LATER = {
     **TRACKED,
     "evaluation.validation_negatives": 50, "prior.validate_every": 1000, "prior.patience": 0,
-    "prior.decay": "linear", "prior.group": 128, "prior.subsampling": False,
+    "prior.decay": "linear", "prior.group": 128, "prior.subsampling": False, "prior.telling": 0.0,
     "prior.weight_decay": 0.0, "prior.capture": True, "ppo.steps": 32, "ppo.positives": 2048,
     "ppo.negatives": 1, "ppo.epochs": 4, "ppo.minibatch": 2048, "ppo.clip": 0.2, "ppo.gamma": 1.0,
     "ppo.lam": 0.95, "ppo.value_weight": 0.5, "ppo.max_grad_norm": 0.5, "ppo.target_kl": 0.03,
