@@ -168,7 +168,7 @@ def test_cells_and_sweeps_are_one(data: st.DataObject, rows: Facts, options: Wal
     same(found[2], found[0])
 
 
-@settings(deadline=None, max_examples=6)
+@settings(deadline=None, max_examples=4)
 @given(st.data(), facts(), walk_options())
 def test_the_sums_of_a_gpu_are_those_of_torch(
     data: st.DataObject, rows: Facts, options: WalkOptions
