@@ -18,12 +18,13 @@ import numpy as np
 import torch
 
 import deepprooflog as dpl
+from deepprooflog.device import GPU
 from deepprooflog.kg.walk import model as walk_model
 from deepprooflog.kg.walk import reached
 from deepprooflog.kg.walk.model import WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.queries import WalkQueries
-from deepprooflog.kg.walk.sums import PLAIN, HopSums, sums_for
+from deepprooflog.kg.walk.sums import PLAIN, HopSums, fused_sums
 from deepprooflog.kg.walk.training import walk_losses
 
 NEVER, ALWAYS = -1.0, math.inf
@@ -56,9 +57,8 @@ def main() -> None:
         loss.backward()  # type: ignore[no-untyped-call]
         return float(loss.detach())
 
-    own = sums_for(device, given.states)
     first = 0.0
-    for sums in dict.fromkeys((PLAIN, own)):
+    for sums in (PLAIN, fused_sums()) if device.type == GPU else (PLAIN,):
         walk_model.sums_for = lambda *_, sums=sums: sums  # type: ignore[assignment]
         for share in given.shares:
             reached.FEW = share

@@ -199,8 +199,10 @@ def test_the_sums_of_a_gpu_are_those_of_torch(
 def test_who_adds_up_dense_hops(
     device: str, states: int, fused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A GPU does where the states of a head are a power of two and Triton is there."""
+    """Kernels where they are wanted, the states of a head are a power of two, Triton is there."""
     pytest.importorskip("triton", reason="Triton runs the kernels of a GPU")
+    assert sums_for(torch.device(device), states) is PLAIN
+    monkeypatch.setattr(walk_sums, "KERNELS", ("cuda",))
 
     assert (sums_for(torch.device(device), states) is not PLAIN) == fused
     monkeypatch.setattr(walk_sums, "find_spec", lambda name: None)
