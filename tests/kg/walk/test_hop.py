@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepprooflog.kg.walk.edges import BLOCK, Edges
+from deepprooflog.kg.walk.gates import gated
 from deepprooflog.kg.walk.hop import degrees, left_out, weighted
+from deepprooflog.kg.walk.own_fact import OwnFact
 from deepprooflog.kg.walk.plan import Chunks
+from deepprooflog.kg.walk.profile import Profile, presence
 from deepprooflog.kg.walk.sums import PLAIN, HopSums
 from kg.walk.interpreted import WHERE, sums_of_a_gpu
 from kg.walk.small import ENTITIES, RELATIONS, Facts, facts
@@ -88,20 +91,48 @@ def hops_are_matrix_products(sums: HopSums, device: torch.device, rows: Facts, s
     [(lambda: PLAIN, torch.device("cpu")), (sums_of_a_gpu, WHERE)],
     ids=["plain", "fused"],
 )
-def test_gates_and_turns(sums: Callable[[], HopSums], device: torch.device) -> None:
-    """A factor below 1 for each entity, then a product for each query: values and gradients."""
+@pytest.mark.parametrize("states", [4, 6])
+@pytest.mark.parametrize("left", [False, True], ids=["whole", "left out"])
+def test_gates_and_turns(
+    sums: Callable[[], HopSums], device: torch.device, states: int, left: bool
+) -> None:
+    """A factor below 1 for each entity, then a product for each query: values and gradients.
+
+    What is read of an entity is another where a query's own fact is left out; the second is a loop.
+    """
     generator = torch.Generator().manual_seed(0)
-    at, logit, turn = (
-        torch.rand(shape, generator=generator, dtype=torch.float64).to(device).requires_grad_()
-        for shape in ((5, 3, 4), (5, 3, 4), (3, 4, 4))
-    )
-    expected = torch.stack([(at[:, q] / (1 + (-logit[:, q]).exp())) @ turn[q] for q in range(3)], 1)
-    found = sums().turned(sums().gated(at, logit), turn)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
-    mix = torch.rand(expected.shape, generator=generator, dtype=torch.float64).to(device)
+
+    def drawn(*shape: int) -> torch.Tensor:
+        return torch.rand(shape, generator=generator, dtype=torch.float64).to(device)
+
+    rows = np.array([(0, 0, 1), (2, 1, 2), (1, 0, 4)])
+    edges = Edges.of(rows, entities=5, relations=2).to(device)
+    power = torch.zeros(4, dtype=torch.float64, device=device)
+    h, r, t = (torch.tensor(column, device=device) for column in rows.T)
+    degree = degrees(edges, None)
+    profile = Profile.of(edges, degree, torch.float64)
+    without = left_out(weighted(edges, power, degree), h, r, t)
+    own = OwnFact(profile, h, r, t, without) if left else None
+    seen = presence(profile.counts)
+    at = drawn(5, 3, states).requires_grad_()
+    gate = (drawn(seen.shape[1] + 1, 3, states) - 0.5).requires_grad_()
+    turn = drawn(3, states, states).requires_grad_()
+    expected = []
+    for query in range(3):
+        read = seen.clone()
+        if left:
+            rest = Edges.of(np.delete(rows, query, 0), entities=5, relations=2).to(device)
+            less = presence(Profile.of(rest, degrees(rest, None), torch.float64).counts)
+            read[rows[query, [0, 2]]] = less[rows[query, [0, 2]]]
+        logit = read @ gate[:-1, query] + gate[-1, query]
+        expected.append((at[:, query] / (1 + (-logit).exp())) @ turn[query])
+    asked, own_sums = torch.stack(expected, 1), sums()
+    found = own_sums.turned(gated(at, gate, seen, own, own_sums.gates), turn)
+    torch.testing.assert_close(found, asked, rtol=1e-12, atol=1e-12)
+    mix = drawn(*asked.shape)
     pairs = zip(
-        torch.autograd.grad((found * mix).sum(), (at, logit, turn)),
-        torch.autograd.grad((expected * mix).sum(), (at, logit, turn)),
+        torch.autograd.grad((found * mix).sum(), (at, gate, turn)),
+        torch.autograd.grad((asked * mix).sum(), (at, gate, turn)),
         strict=True,
     )
     for a, b in pairs:

@@ -72,6 +72,14 @@ def test_columns_are_added_up_in_groups() -> None:
     torch.testing.assert_close(found, expected)
 
 
+@pytest.mark.parametrize("states", [1, 4, 6, 16])
+@pytest.mark.parametrize("entities", [0, 3, 700])
+def test_squares_are_sums_of_outer_products(entities: int, states: int) -> None:
+    left, right = drawn(entities, 3, states), drawn(entities, 3, states).flip(0)
+    expected = torch.einsum("eqs,eqt->qst", left, right)
+    torch.testing.assert_close(kernels.squares(left, right), expected)
+
+
 def test_a_graph_is_laid_out_once() -> None:
     edges = Edges.of(np.array([[0, 0, 1], [0, 0, 2]]), entities=3, relations=1)
     plan = fused.plan_of(edges)

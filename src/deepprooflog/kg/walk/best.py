@@ -19,8 +19,10 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from deepprooflog.kg.walk.edges import BLOCK
+from deepprooflog.kg.walk.gates import gate_logits
 from deepprooflog.kg.walk.hop import LeftOut, Weighted, left_out, weighted
-from deepprooflog.kg.walk.model import OwnFact, WalkGraph, WalkModel, gate_logits, suited
+from deepprooflog.kg.walk.model import WalkGraph, WalkModel, suited
+from deepprooflog.kg.walk.own_fact import OwnFact
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class _Tables:
         if tail is not None:
             target = torch.tensor([tail], device=device)
             without = left_out(each, start, query, target)
-            own = OwnFact(facts, start, query, target, without)
+            own = OwnFact(facts.profile, start, query, target, without)
             log_edge = _without(each, log_edge, without)
         hops, states = model.options.hops, model.options.states
         self.hops, self.stay = hops, 2 * edges.relations
@@ -122,7 +124,7 @@ class _Tables:
         self.turn, self.step = _logs(weights.turn[:, 0]), _logs(weights.step[:, :, 0])
         open_ = np.zeros((hops, edges.entities, states))
         if weights.gate is not None:
-            logits = [gate_logits(facts, gate, own)[:, 0] for gate in weights.gate]
+            logits = [gate_logits(facts.presence, gate, own)[:, 0] for gate in weights.gate]
             open_ = np.stack([_logs(logit.sigmoid()) for logit in logits])
         self.gate = open_
         self.suit = np.zeros(edges.entities)

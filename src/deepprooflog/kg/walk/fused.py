@@ -43,14 +43,6 @@ def hop(
     return found
 
 
-def gated(
-    at: Float[Tensor, "entities batch states"], logit: Float[Tensor, "entities batch states"]
-) -> Float[Tensor, "entities batch states"]:
-    """at · sigmoid(logit)."""
-    found: Tensor = _Gated.apply(at, logit)  # type: ignore[no-untyped-call]
-    return found
-
-
 def turned(
     at: Float[Tensor, "entities batch states"], turn: Float[Tensor, "batch states states"]
 ) -> Float[Tensor, "entities batch states"]:
@@ -145,16 +137,16 @@ class TritonPairs:
         )[0]
 
 
-class _Gated(Function):
-    @staticmethod
-    def forward(ctx: Any, at: Tensor, logit: Tensor) -> Tensor:
-        at, logit = at.contiguous(), logit.contiguous()
-        ctx.save_for_backward(at, logit)
-        return kernels.gated(at, logit)
+class TritonGates:
+    """Gates that are worked out where they are used."""
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        return kernels.gated_back(grad.contiguous(), *ctx.saved_tensors)
+    def passed(self, at: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """at · sigmoid(logits), and the logits."""
+        return kernels.gated(at, logits), logits
+
+    def back(self, grad: Tensor, at: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
+        """The gradients of `at` and of the logits."""
+        return kernels.gated_back(grad, at, kept)
 
 
 class _Turned(Function):
@@ -168,8 +160,7 @@ class _Turned(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
         at, turn = ctx.saved_tensors
-        of_turn = torch.bmm(at.permute(1, 2, 0), grad.permute(1, 0, 2))
-        return _by_query(grad, turn.mT), of_turn
+        return _by_query(grad, turn.mT), kernels.squares(at.contiguous(), grad.contiguous())
 
 
 def _by_query(at: Tensor, matrix: Tensor) -> Tensor:

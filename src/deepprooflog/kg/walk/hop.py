@@ -109,13 +109,6 @@ def hop(
     return torch.addcmul(moved, at, step[-1])
 
 
-def gated(
-    at: Float[Tensor, "entities batch states"], logit: Float[Tensor, "entities batch states"]
-) -> Float[Tensor, "entities batch states"]:
-    """What the gates let through of the walks."""
-    return at * logit.sigmoid()
-
-
 def turned(
     at: Float[Tensor, "entities batch states"], turn: Float[Tensor, "batch states states"]
 ) -> Float[Tensor, "entities batch states"]:

@@ -19,6 +19,8 @@ from torch import Tensor
 from deepprooflog.kg.walk.plan import Chunks, Gathered
 
 COLUMNS, AT_ONCE = 256, 4
+PARTS, WIDEST = 16, 64
+"""Of sums over all entities, how many run side by side; the most states of a kernel's squares."""
 
 
 @triton.jit
@@ -179,6 +181,51 @@ def shrunk(
 
 def _grid(chunks: int, columns: int) -> Any:
     return chunks, triton.cdiv(columns, COLUMNS)
+
+
+@triton.jit
+def _squares(
+    out, left, right, entities, batch, each,
+    states: tl.constexpr, at_once: tl.constexpr,
+):  # fmt: skip
+    query, part = tl.program_id(0), tl.program_id(1)
+    state = tl.arange(0, states)
+    total = tl.zeros([at_once, states, states], dtype=out.dtype.element_ty)
+    first = part * each
+    last = tl.minimum(first + each, entities)
+    while first < last:
+        entity = first + tl.arange(0, at_once)
+        there = entity < last
+        place = (entity.to(tl.int64) * batch + query) * states
+        one = tl.load(
+            left + place[:, None, None] + state[None, :, None],
+            mask=there[:, None, None],
+            other=0.0,
+        )
+        two = tl.load(
+            right + place[:, None, None] + state[None, None, :],
+            mask=there[:, None, None],
+            other=0.0,
+        )
+        total += one * two
+        first += at_once
+    where = (part.to(tl.int64) * batch + query) * states * states
+    square = state[:, None] * states + state[None, :]
+    tl.store(out + where + square, tl.sum(total, 0))
+
+
+def squares(left: Tensor, right: Tensor) -> Tensor:
+    """out[query] = Σ over entities of the outer product of the states of both."""
+    entities, batch, states = left.shape
+    if states > WIDEST or states & (states - 1):
+        return torch.bmm(left.permute(1, 2, 0), right.permute(1, 0, 2))
+    out = left.new_empty(PARTS, batch, states, states)
+    if out.numel():
+        _squares[(batch, PARTS)](
+            out, left, right, entities, batch, triton.cdiv(entities, PARTS), states=states,
+            at_once=max(1, 4096 // states**2),
+        )  # fmt: skip
+    return out.sum(0)
 
 
 @triton.jit

@@ -19,11 +19,13 @@ from torch import Tensor, nn
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triples import Graph, did_you_mean
 from deepprooflog.kg.walk.edges import Edges
-from deepprooflog.kg.walk.hop import LeftOut, degrees, left_out, weighted
+from deepprooflog.kg.walk.gates import gated, gates_of_cells
+from deepprooflog.kg.walk.hop import degrees, left_out, weighted
 from deepprooflog.kg.walk.options import WalkOptions
+from deepprooflog.kg.walk.own_fact import OwnFact
 from deepprooflog.kg.walk.policy import WalkPolicy, Weights
 from deepprooflog.kg.walk.profile import Profile, amounts, presence
-from deepprooflog.kg.walk.reached import Cells, Fan, Reached, at_once, by_query
+from deepprooflog.kg.walk.reached import Fan, Reached
 from deepprooflog.kg.walk.sums import sums_for
 
 
@@ -163,13 +165,13 @@ class WalkModel(nn.Module):
         without = own = None
         if tail is not None:
             without = left_out(edges, head, relation, tail)
-            own = OwnFact(graph, head, relation, tail, without)
+            own = OwnFact(graph.profile, head, relation, tail, without)
         walks, n = Reached.heads(head, weights.begin, graph.edges.entities), 0
         while walks.few(graph.edges):
             fan = Fan.of(walks.cells, graph.edges, graph.degree, graph.kept, without)
             gate = None
             if weights.gate is not None:
-                gate = gates_of_cells(graph, walks.cells, weights.gate[n], own)
+                gate = gates_of_cells(walks.cells, weights.gate[n], graph.presence, own)
             walks = walks.turned(gate, weights.turn[n])
             if n == o.hops - 1:
                 return walks.last_step(weights.step[n], power, fan, o.heads), weights, own
@@ -178,62 +180,11 @@ class WalkModel(nn.Module):
         sums = sums_for(at.device, o.states // o.heads)
         for m in range(n, o.hops):
             if weights.gate is not None:
-                at = sums.gated(at, gate_logits(graph, weights.gate[m], own))
+                at = gated(at, weights.gate[m], graph.presence, own, sums.gates)
             at = sums.turned(at, weights.turn[m])
             if m < o.hops - 1:
                 at = sums.hop(at, weights.step[m], edges, without)
         return sums.last_hop(at, weights.step[-1], edges, o.heads, without), weights, own
-
-
-class OwnFact:
-    """The two entities of each query's own fact, with their counts when it is left out."""
-
-    def __init__(
-        self, graph: WalkGraph, head: Tensor, relation: Tensor, tail: Tensor, without: LeftOut
-    ) -> None:
-        batch = len(head)
-        there = without.there[:batch].to(graph.profile.counts.dtype)
-        self.entity, self.query = torch.cat([head, tail]), without.query
-        counts = [graph.profile.without(e, head, relation, tail, there) for e in (head, tail)]
-        self.counts = torch.cat(counts)
-        self.presence, self.amounts = presence(self.counts), amounts(self.counts)
-
-    def put(self, values: Tensor, found: Tensor) -> Tensor:
-        """Values of all entities, with those of the two replaced; for a loop they are one."""
-        half = len(found) // 2
-        for part in (slice(0, half), slice(half, 2 * half)):
-            values = values.index_put_((self.entity[part], self.query[part]), found[part])
-        return values
-
-
-def gates_of_cells(
-    graph: WalkGraph, cells: Cells, gate: Float[Tensor, "numbers_and_1 batch states"],
-    own: OwnFact | None,
-) -> Float[Tensor, "cells states"]:  # fmt: skip
-    """The gates of cells; all at once and many, they are taken from those of all entities."""
-    numbers, _, states = gate.shape
-    if at_once(gate) and cells.most * (numbers + states) >= cells.entities * states:
-        logits = gate_logits(graph, gate, own).flatten(0, 1)
-        return logits.index_select(0, cells.place).sigmoid()
-    seen = graph.presence[cells.entity]
-    if own is not None:
-        row = cells.row[own.query * cells.entities + own.entity]
-        seen[row[row >= 0]] = own.presence[row >= 0]
-    logits = by_query(seen, gate[:-1].permute(1, 0, 2), cells)
-    return (logits + gate[-1].index_select(0, cells.query)).sigmoid()
-
-
-def gate_logits(
-    graph: WalkGraph, gate: Float[Tensor, "numbers_and_1 batch states"], own: OwnFact | None
-) -> Float[Tensor, "entities batch states"]:
-    """The logits of all entities' gates under one hop's coefficients."""
-    logits = torch.addmm(gate[-1].flatten(), graph.presence, gate[:-1].flatten(1))
-    logits = logits.view(-1, *gate.shape[1:])
-    if own is not None:
-        of_own = gate[:-1].permute(1, 0, 2)[own.query]  # [2 batch, numbers, states]
-        found = torch.bmm(own.presence[:, None], of_own)[:, 0] + gate[-1][own.query]
-        logits = own.put(logits, found)
-    return logits
 
 
 def suited(

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from deepprooflog.kg.walk import hop
+from deepprooflog.kg.walk.gates import GateSums, TorchGates
 from deepprooflog.kg.walk.last_hop import PairSums, TorchPairs, last_hop
 
 KERNELS: tuple[str, ...] = ()
@@ -21,7 +22,7 @@ KERNELS: tuple[str, ...] = ()
 class HopSums:
     """What a dense hop is made of; of the last one, sums over pairs."""
 
-    gated: Callable[..., Tensor]
+    gates: GateSums
     turned: Callable[..., Tensor]
     hop: Callable[..., Tensor]
     pairs: PairSums
@@ -32,14 +33,14 @@ class HopSums:
         return partial(last_hop, sums=self.pairs)
 
 
-PLAIN = HopSums(hop.gated, hop.turned, hop.hop, TorchPairs())
+PLAIN = HopSums(TorchGates(), hop.turned, hop.hop, TorchPairs())
 
 
 def fused_sums() -> HopSums:
     """Those of a GPU, for which Triton is needed."""
     from deepprooflog.kg.walk import fused
 
-    return HopSums(fused.gated, fused.turned, fused.hop, fused.TritonPairs())
+    return HopSums(fused.TritonGates(), fused.turned, fused.hop, fused.TritonPairs())
 
 
 def sums_for(device: torch.device, states: int) -> HopSums:
