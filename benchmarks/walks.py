@@ -61,7 +61,7 @@ def main() -> None:
     for sums in (PLAIN, fused_sums()) if device.type == GPU else (PLAIN,):
         walk_model.sums_for = lambda *_, sums=sums: sums  # type: ignore[assignment]
         for share in given.shares:
-            reached.FEW = share
+            reached.FEW = reached.FEW_OF_GPU = share
             rng = np.random.default_rng(0)
             loss = step(rng)  # kernels are compiled
             began = time.perf_counter()

@@ -25,6 +25,8 @@ from deepprooflog.kg.walk.hop import LeftOut
 
 FEW = 0.25
 """The share of all edges up to which cells are quicker than sweeps over all entities."""
+FEW_OF_GPU = 0.005
+"""The same of a GPU, which sweeps more quickly and waits for what cells are numbered by."""
 AT_ONCE = (GPU,)
 """Devices on which one large product is quicker than many small ones that do less."""
 
@@ -134,7 +136,8 @@ class Reached:
         """True where the edges to go along are few beside all edges for every query."""
         leaving = edges.in_row.diff()  # as many as lead there, since every fact goes both ways
         ahead = int(leaving[self.cells.entity].sum())
-        return ahead <= FEW * edges.count * self.cells.queries
+        share = FEW_OF_GPU if self.at.device.type == GPU else FEW
+        return ahead <= share * edges.count * self.cells.queries
 
     def turned(
         self, gate: Float[Tensor, "cells states"] | None, turn: Float[Tensor, "batch states states"]

@@ -10,12 +10,13 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
+from deepprooflog.device import GPU
 from deepprooflog.kg.walk import hop
 from deepprooflog.kg.walk.gates import GateSums, TorchGates
 from deepprooflog.kg.walk.last_hop import PairSums, TorchPairs, last_hop
 
-KERNELS: tuple[str, ...] = ()
-"""Devices that add up by kernels of their own: none before they have been run and timed on one."""
+KERNELS = (GPU,)
+"""Devices that add up by kernels of their own."""
 
 
 @dataclass(frozen=True)
