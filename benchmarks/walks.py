@@ -20,11 +20,11 @@ import torch
 import deepprooflog as dpl
 from deepprooflog.device import GPU
 from deepprooflog.kg.walk import model as walk_model
-from deepprooflog.kg.walk import reached
+from deepprooflog.kg.walk.hops import reached
+from deepprooflog.kg.walk.hops.sums import PLAIN, HopSums, fused_sums
 from deepprooflog.kg.walk.model import WalkModel, walk_graph
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.queries import WalkQueries
-from deepprooflog.kg.walk.sums import PLAIN, HopSums, fused_sums
 from deepprooflog.kg.walk.training import walk_losses
 
 NEVER, ALWAYS = -1.0, math.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from deepprooflog.kg.walk.sums import HopSums, fused_sums
+from deepprooflog.kg.walk.hops.sums import HopSums, fused_sums
 
 WHERE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -10,13 +11,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepprooflog.kg.walk.edges import BLOCK, Edges
-from deepprooflog.kg.walk.gates import gated
-from deepprooflog.kg.walk.hop import degrees, left_out, weighted
-from deepprooflog.kg.walk.own_fact import OwnFact
-from deepprooflog.kg.walk.plan import Chunks
-from deepprooflog.kg.walk.profile import Profile, presence
-from deepprooflog.kg.walk.sums import PLAIN, HopSums
+from deepprooflog.kg.walk.hops.edges import BLOCK, Edges
+from deepprooflog.kg.walk.hops.gates import gated
+from deepprooflog.kg.walk.hops.hop import sparse_sum
+from deepprooflog.kg.walk.hops.own_fact import OwnFact
+from deepprooflog.kg.walk.hops.plan import Chunks
+from deepprooflog.kg.walk.hops.profile import Profile, presence
+from deepprooflog.kg.walk.hops.sums import PLAIN, HopSums
+from deepprooflog.kg.walk.hops.weighted import degrees, left_out, weighted
 from kg.walk.interpreted import WHERE, sums_of_a_gpu
 from kg.walk.small import ENTITIES, RELATIONS, Facts, facts
 
@@ -137,6 +139,23 @@ def test_gates_and_turns(
     )
     for a, b in pairs:
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+
+
+@given(facts(), st.integers(0, 2**31))
+def test_a_sparse_sum_is_a_matrix_product(rows: Facts, seed: int) -> None:
+    """Of the edges into each entity, without a warning of torch."""
+    generator = torch.Generator().manual_seed(seed)
+    edges = Edges.of(np.array(rows), entities=ENTITIES, relations=len(RELATIONS))
+    pairs = torch.rand(edges.pairs, 3, generator=generator, dtype=torch.float64)
+    value = torch.rand(edges.count, generator=generator, dtype=torch.float64)
+    expected = torch.zeros(ENTITIES, 3, dtype=torch.float64)
+    for entity in range(ENTITIES):
+        for place in range(int(edges.in_row[entity]), int(edges.in_row[entity + 1])):
+            expected[entity] += value[place] * pairs[int(edges.in_pair[place])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = sparse_sum(edges.in_row, edges.in_pair, value, pairs, ENTITIES)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @given(st.lists(st.integers(0, 9), max_size=6), st.integers(1, 4))

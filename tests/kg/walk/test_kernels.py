@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from deepprooflog.kg.walk.edges import Edges
-from deepprooflog.kg.walk.plan import Chunks, Gathered
+from deepprooflog.kg.walk.hops.edges import Edges
+from deepprooflog.kg.walk.hops.plan import Chunks, Gathered
 from kg.walk.interpreted import WHERE
 
 pytest.importorskip("triton", reason="Triton runs the kernels of a GPU")
-from deepprooflog.kg.walk import fused, kernels
+from deepprooflog.kg.walk.hops import fused, kernels
 
 SIZES = (0, 1, 9, 3, 0, 70)
 TERMS = sum(SIZES)

@@ -16,13 +16,13 @@ from torch import Tensor
 from deepprooflog.kg.data.triples import Graph, graph_of
 from deepprooflog.kg.prove.prover import ExploreLimits, Prover
 from deepprooflog.kg.walk import model as walk_model
-from deepprooflog.kg.walk import reached
-from deepprooflog.kg.walk import sums as walk_sums
+from deepprooflog.kg.walk.hops import reached
+from deepprooflog.kg.walk.hops import sums as walk_sums
+from deepprooflog.kg.walk.hops.sums import PLAIN, sums_for
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.options import WalkOptions
 from deepprooflog.kg.walk.program import directed_names, fact_atom, walk_program
 from deepprooflog.kg.walk.scorer import WalkScorer
-from deepprooflog.kg.walk.sums import PLAIN, sums_for
 from deepprooflog.model import Model
 from deepprooflog.relational.database import Database
 from kg.walk.interpreted import WHERE, sums_of_a_gpu

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import torch
 
-from deepprooflog.kg.walk.edges import Edges
-from deepprooflog.kg.walk.hop import degrees, left_out, weighted
-from deepprooflog.kg.walk.last_hop import TorchPairs, last_hop
-from deepprooflog.kg.walk.own_edges import OwnEdges
+from deepprooflog.kg.walk.hops.edges import Edges
+from deepprooflog.kg.walk.hops.last_hop import TorchPairs, last_hop
+from deepprooflog.kg.walk.hops.own_edges import OwnEdges
+from deepprooflog.kg.walk.hops.weighted import degrees, left_out, weighted
 
 FACTS = np.array([[0, 0, 1], [0, 0, 2], [0, 0, 3]])
 

@@ -18,11 +18,11 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from deepprooflog.kg.walk.edges import BLOCK
-from deepprooflog.kg.walk.gates import gate_logits
-from deepprooflog.kg.walk.hop import LeftOut, Weighted, left_out, weighted
+from deepprooflog.kg.walk.hops.edges import BLOCK
+from deepprooflog.kg.walk.hops.gates import gate_logits
+from deepprooflog.kg.walk.hops.own_fact import OwnFact
+from deepprooflog.kg.walk.hops.weighted import LeftOut, Weighted, left_out, weighted
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel, suited
-from deepprooflog.kg.walk.own_fact import OwnFact
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,15 @@ from torch import Tensor, nn
 
 from deepprooflog.errors import DataError
 from deepprooflog.kg.data.triples import Graph, did_you_mean
-from deepprooflog.kg.walk.edges import Edges
-from deepprooflog.kg.walk.gates import gated, gates_of_cells
-from deepprooflog.kg.walk.hop import degrees, left_out, weighted
+from deepprooflog.kg.walk.hops.edges import Edges
+from deepprooflog.kg.walk.hops.gates import gated, gates_of_cells
+from deepprooflog.kg.walk.hops.own_fact import OwnFact
+from deepprooflog.kg.walk.hops.profile import Profile, amounts, presence
+from deepprooflog.kg.walk.hops.reached import Fan, Reached
+from deepprooflog.kg.walk.hops.sums import sums_for
+from deepprooflog.kg.walk.hops.weighted import degrees, left_out, weighted
 from deepprooflog.kg.walk.options import WalkOptions
-from deepprooflog.kg.walk.own_fact import OwnFact
 from deepprooflog.kg.walk.policy import WalkPolicy, Weights
-from deepprooflog.kg.walk.profile import Profile, amounts, presence
-from deepprooflog.kg.walk.reached import Fan, Reached
-from deepprooflog.kg.walk.sums import sums_for
 
 
 @dataclass(frozen=True, eq=False)

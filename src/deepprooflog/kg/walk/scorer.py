@@ -15,9 +15,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from deepprooflog.kg.walk.hops.profile import amounts, presence
 from deepprooflog.kg.walk.model import WalkGraph, WalkModel
 from deepprooflog.kg.walk.policy import Weights
-from deepprooflog.kg.walk.profile import amounts, presence
 from deepprooflog.kg.walk.program import BEGIN, ENTITY, FACT, STEP, SUITS, WALK, directed_names
 from deepprooflog.logic.clause import Clause
 from deepprooflog.logic.program import Program

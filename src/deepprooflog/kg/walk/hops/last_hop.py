@@ -18,9 +18,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd import Function
 
-from deepprooflog.kg.walk.edges import BLOCK, Edges
-from deepprooflog.kg.walk.hop import LeftOut, Weighted, sparse_sum
-from deepprooflog.kg.walk.own_edges import OwnEdges, rows
+from deepprooflog.kg.walk.hops.edges import BLOCK, Edges
+from deepprooflog.kg.walk.hops.hop import sparse_sum
+from deepprooflog.kg.walk.hops.own_edges import OwnEdges, rows
+from deepprooflog.kg.walk.hops.weighted import LeftOut, Weighted
 
 BLOCKS = 32
 """Blocks of pairs that a CPU works out at a time: what they take stays in its cache."""
@@ -100,13 +101,7 @@ class _LastHop(Function):
         of_step = torch.cat([of_step, sums.of_stay(flat, few, narrow)])
         of_power = None if more is None else (more * flat_step[:-1]).sum(1)
         if own is not None:
-            here, there = rows(at, own.source), rows(step, own.step)
-            changes = own.back(few.view(-1, states // narrow))
-            change, of_log = (x.repeat_interleave(narrow, 1) for x in changes)
-            of_at.view(-1, states).index_add_(0, own.source, change * there)
-            of_step.view(-1, states).index_add_(0, own.step, change * here)
-            if of_power is not None:
-                of_power.index_add_(0, own.relation, (of_log * here * there).sum(1))
+            own.put_back(at, step, few.view(-1, states // narrow), of_at, of_step, of_power)
         return of_at.view(at.shape), of_step.view(step.shape), of_power, None, None, None, None
 
 

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepprooflog.kg.walk.hop import LeftOut, Weighted, rest_of
-from deepprooflog.kg.walk.reached import ranges
+from deepprooflog.kg.walk.hops.edges import ranges
+from deepprooflog.kg.walk.hops.weighted import LeftOut, Weighted, rest_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,24 @@ class OwnEdges:
         for left in self.left.chunk(2):
             # What is taken away was added before: below 0 there is only rounding.
             moved[left] = moved[left].clamp_min(0)
+
+    def put_back(
+        self, at: Float[Tensor, "entities batch states"], step: Float[Tensor, "steps batch states"],
+        grad: Float[Tensor, "cells fewer"], of_at: Tensor, of_step: Tensor,
+        of_power: Tensor | None,
+    ) -> None:  # fmt: skip
+        """Change the gradients of a sum over all edges, in place; `grad` is that of the sum.
+
+        Where the sum adds up the states of each head, they share its gradient.
+        """
+        states = at.shape[2]
+        here, there = rows(at, self.source), rows(step, self.step)
+        wide = states // grad.shape[1]
+        change, of_log = (x.repeat_interleave(wide, 1) for x in self.back(grad))
+        of_at.view(-1, states).index_add_(0, self.source, change * there)
+        of_step.view(-1, states).index_add_(0, self.step, change * here)
+        if of_power is not None:
+            of_power.index_add_(0, self.relation, (of_log * here * there).sum(1))
 
     def back(
         self, grad: Float[Tensor, "cells states"]

@@ -16,7 +16,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from deepprooflog.kg.walk.plan import Chunks, Gathered
+from deepprooflog.kg.walk.hops.plan import Chunks, Gathered
 
 COLUMNS, AT_ONCE = 256, 4
 PARTS, WIDEST = 16, 64

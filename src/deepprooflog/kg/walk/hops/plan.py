@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Int, Integer
 from torch import Tensor
 
-from deepprooflog.kg.walk.edges import BLOCK, Edges
+from deepprooflog.kg.walk.hops.edges import BLOCK, Edges
 
 MOST = 64
 

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from deepprooflog.kg.walk.hop import LeftOut
-from deepprooflog.kg.walk.profile import Profile, amounts, presence
+from deepprooflog.kg.walk.hops.profile import Profile, amounts, presence
+from deepprooflog.kg.walk.hops.weighted import LeftOut
 
 
 class OwnFact:

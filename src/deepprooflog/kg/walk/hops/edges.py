@@ -138,3 +138,14 @@ def _rows(row: np.ndarray, rows: int) -> Tensor:
 def _short(values: np.ndarray) -> Tensor:
     """As 32-bit numbers, which sparse products read fastest."""
     return torch.from_numpy(values.astype(np.int32))
+
+
+def ranges(
+    row: Int[Tensor, " rows_and_1"], which: Int[Tensor, " some"]
+) -> tuple[Int[Tensor, " places"], Int[Tensor, " places"]]:
+    """The places of some compressed rows, each with the number of the row it is of."""
+    begin, end = row[which].long(), row[which + 1].long()
+    count = end - begin
+    owner = torch.repeat_interleave(count)
+    first = begin - (count.cumsum(0) - count)
+    return owner, first[owner] + torch.arange(len(owner), device=row.device)

@@ -20,8 +20,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from deepprooflog.device import GPU
-from deepprooflog.kg.walk.edges import BLOCK, Edges
-from deepprooflog.kg.walk.hop import LeftOut
+from deepprooflog.kg.walk.hops.edges import BLOCK, Edges, ranges
+from deepprooflog.kg.walk.hops.weighted import LeftOut
 
 FEW = 0.25
 """The share of all edges up to which cells are quicker than sweeps over all entities."""
@@ -213,14 +213,3 @@ def by_query(
     padded = values.new_zeros(cells.queries * most, values.shape[1]).index_copy(0, place, values)
     found = torch.bmm(padded.view(cells.queries, most, -1), matrix)
     return found.flatten(0, 1).index_select(0, place)
-
-
-def ranges(
-    row: Int[Tensor, " rows_and_1"], which: Int[Tensor, " some"]
-) -> tuple[Int[Tensor, " places"], Int[Tensor, " places"]]:
-    """The places of some compressed rows, each with the number of the row it is of."""
-    begin, end = row[which].long(), row[which + 1].long()
-    count = end - begin
-    owner = torch.repeat_interleave(count)
-    first = begin - (count.cumsum(0) - count)
-    return owner, first[owner] + torch.arange(len(owner), device=row.device)

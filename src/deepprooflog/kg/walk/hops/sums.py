@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from deepprooflog.device import GPU
-from deepprooflog.kg.walk import hop
-from deepprooflog.kg.walk.gates import GateSums, TorchGates
-from deepprooflog.kg.walk.last_hop import PairSums, TorchPairs, last_hop
+from deepprooflog.kg.walk.hops import hop
+from deepprooflog.kg.walk.hops.gates import GateSums, TorchGates
+from deepprooflog.kg.walk.hops.last_hop import PairSums, TorchPairs, last_hop
 
 KERNELS = (GPU,)
 """Devices that add up by kernels of their own."""
@@ -39,7 +39,7 @@ PLAIN = HopSums(TorchGates(), hop.turned, hop.hop, TorchPairs())
 
 def fused_sums() -> HopSums:
     """Those of a GPU, for which Triton is needed."""
-    from deepprooflog.kg.walk import fused
+    from deepprooflog.kg.walk.hops import fused
 
     return HopSums(fused.TritonGates(), fused.turned, fused.hop, fused.TritonPairs())
 

@@ -1,4 +1,4 @@
-"""The dense hops of a GPU: the sums of `kg/walk/hop.py`, without tables of pairs in between.
+"""The dense hops of a GPU: the sums of `kg/walk/hops/hop.py`, without tables of pairs in between.
 
     at'(y, s) = Σ over edges x –r→ y, staying among them, of at(x, s) · step(r, s) · weight
 
@@ -16,11 +16,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd import Function
 
-from deepprooflog.kg.walk import kernels
-from deepprooflog.kg.walk.edges import BLOCK, Edges
-from deepprooflog.kg.walk.hop import LeftOut, Weighted
-from deepprooflog.kg.walk.own_edges import OwnEdges, rows
-from deepprooflog.kg.walk.plan import MOST, Chunks, HopPlan
+from deepprooflog.kg.walk.hops import kernels
+from deepprooflog.kg.walk.hops.edges import BLOCK, Edges
+from deepprooflog.kg.walk.hops.own_edges import OwnEdges, rows
+from deepprooflog.kg.walk.hops.plan import MOST, Chunks, HopPlan
+from deepprooflog.kg.walk.hops.weighted import LeftOut, Weighted
 
 _PLANS: WeakKeyDictionary[Edges, HopPlan] = WeakKeyDictionary()
 
@@ -95,12 +95,7 @@ class _Hop(Function):
         of_power = None if more is None else (more * flat_step).sum(1)[:-1]
         of_step = of_step.view(step.shape)
         if own is not None:
-            here, there = rows(at, own.source), rows(step, own.step)
-            change, of_log = own.back(grad.view(-1, states))
-            of_at.view(-1, states).index_add_(0, own.source, change * there)
-            of_step.view(-1, states).index_add_(0, own.step, change * here)
-            if of_power is not None:
-                of_power.index_add_(0, own.relation, (of_log * here * there).sum(1))
+            own.put_back(at, step, grad.view(-1, states), of_at, of_step, of_power)
         return of_at, of_step, of_power, None, None
 
 

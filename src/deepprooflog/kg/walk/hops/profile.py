@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from deepprooflog.kg.walk.edges import BLOCK, Edges
+from deepprooflog.kg.walk.hops.edges import BLOCK, Edges
 
 
 @dataclass(frozen=True, eq=False)

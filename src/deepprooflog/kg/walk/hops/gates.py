@@ -14,8 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd import Function
 
-from deepprooflog.kg.walk.own_fact import OwnFact
-from deepprooflog.kg.walk.reached import Cells, at_once, by_query
+from deepprooflog.kg.walk.hops.own_fact import OwnFact
+from deepprooflog.kg.walk.hops.reached import Cells, at_once, by_query
 
 
 @runtime_checkable
