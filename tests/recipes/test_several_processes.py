@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -319,37 +320,45 @@ def other_graphs(folder: Path) -> list[str]:
     return [str(folder / str(rank)) for rank in range(2)]
 
 
-def test_processes_with_other_graphs_are_refused(tmp_path: Path) -> None:
-    """Status 2, one message, and no folder."""
-    out = tmp_path / "out"
-    plan = {"commands": [words("kg", {**KG, "data": "graph"}, out)]}
-    done = torchrun(tmp_path, {**plan, "folders": other_graphs(tmp_path)})
-    assert done.stderr.count("process 1 has another graph or rules than process 0") == 1
-    assert "try: the same files on every machine" in done.stderr
-    assert "exitcode  : 2" in done.stderr
-    assert not out.exists()
+@pytest.fixture(scope="module")
+def refused(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two processes refuse, one after another, with what they said of it all."""
+    return made_once(tmp_path_factory, "refused", partial(refusals, runs))
 
 
-def test_other_graphs_are_not_ranked_together(runs: Path, tmp_path: Path) -> None:
-    """Status 2, one message, and no figure."""
-    plan = {"commands": [["evaluate", str(runs / "exact"), "--data", "graph", "--json"]]}
-    done = torchrun(tmp_path, {**plan, "folders": other_graphs(tmp_path)})
-    assert done.stderr.count("process 1 has another graph or rules than process 0") == 1
+def refusals(runs: Path, folder: Path) -> None:
+    done = torchrun(folder, {
+        "commands": [
+            words("kg", {**KG, "data": "graph"}, folder / "other_graphs"),
+            ["evaluate", str(runs / "exact"), "--data", "graph", "--json"],
+            ["evaluate", str(runs / "exact"), "--reading", "max"],
+            words("kg", {**KG, **ROLLOUTS, "ppo.episodes": 1}, folder / "few"),
+        ],
+        "folders": other_graphs(folder), "results": str(folder / "status.json"),
+    })  # fmt: skip
     assert "exitcode  : 2" in done.stderr and done.stdout == ""
+    (folder / "told").write_text(done.stderr)
 
 
-def test_what_would_be_done_twice_is_refused(runs: Path, tmp_path: Path) -> None:
-    asked = ["evaluate", str(runs / "exact"), "--reading", "max"]
-    done = torchrun(tmp_path, {"commands": [asked]})
-    assert "error: the reading of rules runs in one process, not in 2\ntry: no" in done.stderr
-    assert "exitcode  : 2" in done.stderr
+@pytest.mark.parametrize(
+    ("number", "count", "message", "remedy"),
+    [
+        (0, 2, "error: process 1 has another graph or rules than process 0", "the same files on"),
+        (1, 2, "error: process 1 has another graph or rules than process 0", "the same folder on"),
+        (2, 1, "error: the reading of rules runs in one process, not in 2", "no"),
+        (3, 1, "error: episodes=1 cannot be shared out among 2 processes", "episodes=2"),
+    ],
+    ids=["training on other graphs", "ranking other graphs", "readings", "few episodes"],
+)
+def test_what_two_processes_refuse(
+    refused: Path, number: int, count: int, message: str, remedy: str
+) -> None:
+    """Status 2, and one message of the first process; another's begins with its number."""
+    assert json.loads((refused / "status.json").read_text())[number] == 2
+    told = "\n" + (refused / "told").read_text()
+    assert told.count(f"\n{message}") == count
+    assert told.count(f"\n{message}\ntry: {remedy}") == 1
 
 
-def test_fewer_episodes_than_processes_are_refused(tmp_path: Path) -> None:
-    """Status 2, one message, and no folder."""
-    out = tmp_path / "out"
-    given = {**KG, **ROLLOUTS, "ppo.episodes": 1}
-    done = torchrun(tmp_path, {"commands": [words("kg", given, out)]})
-    assert done.stderr.count("error: episodes=1 cannot be shared out among 2 processes") == 1
-    assert "exitcode  : 2" in done.stderr
-    assert not out.exists()
+def test_what_is_refused_leaves_no_folder(refused: Path) -> None:
+    assert not (refused / "other_graphs").exists() and not (refused / "few").exists()

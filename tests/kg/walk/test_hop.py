@@ -48,7 +48,7 @@ def test_a_hop_is_a_sum_of_matrix_products(rows: Facts, seed: int) -> None:
     hops_are_matrix_products(PLAIN, torch.device("cpu"), rows, seed)
 
 
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(facts(), st.integers(0, 2**31))
 def test_so_is_a_hop_of_a_gpu(rows: Facts, seed: int) -> None:
     hops_are_matrix_products(sums_of_a_gpu(), WHERE, rows, seed)
