@@ -50,8 +50,8 @@ def lines() -> Iterator[str]:
     plain = read_recipe("mnist-addition-plain")
     bare = [percent(plain.case("dp", n)["measured"]["sums"]) for n in NS[:2]]
     said = (
-        "Five seeds; of large graphs, and Family among all entities, seed 0. Ranks: among 100",
-        f"sampled negatives a side, the paper's 200; among all AnyBURL has {other}. On WN18RR",
+        "Five seeds; of large graphs, and Family among all, seed 0. Ranks: among 100 sampled",
+        f"negatives a side, the paper's 200. On all of Family AnyBURL has {other}. On WN18RR",
         f"belief that weighs facts has {belief} without proofs, proofs alone {proofs}. From",
         f"pictures not distorted, 4 and 15 digits have {bare[0]} and {bare[1]}.",
         "[All figures](docs/results.md).",

@@ -227,6 +227,8 @@ def test_the_figures_of_the_comparison() -> None:
                 if row["measured"].get("protocol") == "full"}  # fmt: skip
     for reading in ("maximum", "clusters"):
         assert f"{share(readings[reading]['hits@1'])} by {reading}" in compared
+    walks = read_recipe("family-everything").measured
+    assert f"with walks beside them\n  {share(walks['hits@1'])}" in compared
     whole, words = read_recipe("fb15k237-everything").measured, read_recipe("wn18rr-dprl")
     assert f"reached {share(whole['mrr'], 3)}" in compared
     assert f"an MRR of {share(whole['mrr'], 3)}" in limits
